@@ -149,7 +149,7 @@ const checkLogServer: Rule = (given) => {
 }
 
 /** The strategy Route needs both a Gateway and URLs. */
-const checkRoute: Rule = ({ ORRERY_ROUTE_GATEWAY: gateway, ORRERY_ROUTE_URL: url }) => {
+const requireBothRouteSettings: Rule = ({ ORRERY_ROUTE_GATEWAY: gateway, ORRERY_ROUTE_URL: url }) => {
   if ((gateway === undefined) === (url === undefined)) return []
   const missing = gateway === undefined ? 'ORRERY_ROUTE_GATEWAY' : 'ORRERY_ROUTE_URL'
   return [[missing, 'is missing: the networking strategy Route needs a Gateway and the URL of its worlds']]
@@ -166,7 +166,7 @@ const toLogSettings = (
 
 /** Reads the operator's environment; throws an `EnvironmentError` that lists all errors. */
 export const readOperatorConfig = (env: NodeJS.ProcessEnv) => {
-  const settings = readSettings(operatorSettings, env, [checkLogServer, checkRoute, checkSampler])
+  const settings = readSettings(operatorSettings, env, [checkLogServer, requireBothRouteSettings, checkSampler])
   const { common, placement, placementOfFile, route, bots, retryBackoffMaxMs, clusterName, ...others } = settings
   return {
     ...others,

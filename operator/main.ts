@@ -17,7 +17,13 @@ import { createLog, type Log } from '#shared/log.ts'
 import { registerProcessMetrics, serveOperations } from '#shared/operations.ts'
 import { startOrExit, untilSignal } from '#shared/process.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
-import { apiGroup, botDeploymentResource, definitionResource, worldResource } from '#shared/resources/group.ts'
+import {
+  apiGroup,
+  botDeploymentResource,
+  definitionResource,
+  httpRouteResource,
+  worldResource,
+} from '#shared/resources/group.ts'
 import { bindingResource, policyResource } from '#shared/resources/hostPortPolicy.ts'
 import { loadProfiles } from '#shared/resources/loadProfiles.ts'
 import type { World } from '#shared/resources/world.ts'
@@ -126,14 +132,6 @@ const endpointSliceResource: Resource = {
   version: 'v1',
   plural: 'endpointslices',
   kind: 'EndpointSlice',
-}
-
-/** The resource of Gateway API, whose definitions are not part of Kubernetes. */
-const httpRouteResource: Resource = {
-  group: 'gateway.networking.k8s.io',
-  version: 'v1',
-  plural: 'httproutes',
-  kind: 'HTTPRoute',
 }
 
 const openControllers = async (parts: Parts, events: EventRecorder, tails: Tails | undefined) => {

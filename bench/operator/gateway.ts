@@ -11,9 +11,9 @@ import { silentLog } from '#shared/kube/log.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
 import type { Transport } from '#shared/kube/transport.ts'
-import { definitionResource } from '#shared/resources/group.ts'
+import { definitionResource, httpRouteResource } from '#shared/resources/group.ts'
 
-const resource = { group: 'gateway.networking.k8s.io', version: 'v1', plural: 'httproutes', kind: 'HTTPRoute' }
+const { group } = httpRouteResource
 
 /** The settings of an operator whose worlds use the Gateway. */
 export const gatewaySettings = {
@@ -32,7 +32,7 @@ export const openGateway = async (transport: Transport): Promise<{ stop(): Promi
   })
   const stop = new AbortController()
   const routes = createReflector({
-    client: createClient<HttpRoute>(transport, resource),
+    client: createClient<HttpRoute>(transport, httpRouteResource),
     clock: systemClock,
     random: Math.random,
     log: silentLog,
@@ -42,10 +42,10 @@ export const openGateway = async (transport: Transport): Promise<{ stop(): Promi
   const answer = async ({ metadata: { name, namespace, generation } }: HttpRoute): Promise<void> => {
     const condition = { status: 'True', message: '', observedGeneration: generation, lastTransitionTime: new Date() }
     const conditions = ['Accepted', 'ResolvedRefs'].map((type) => ({ ...condition, type, reason: type }))
-    const parentRef = { group: resource.group, kind: 'Gateway', namespace: 'gateways', name: 'players' }
+    const parentRef = { group, kind: 'Gateway', namespace: 'gateways', name: 'players' }
     await transport.request({
       method: 'PATCH',
-      path: `/apis/${resource.group}/v1/namespaces/${namespace}/httproutes/${name}/status`,
+      path: `/apis/${group}/v1/namespaces/${namespace}/httproutes/${name}/status`,
       contentType: 'application/merge-patch+json',
       body: { status: { parents: [{ parentRef, controllerName: 'example.com/gateway', conditions }] } },
     })

@@ -1,5 +1,6 @@
 import { type Diagnosis, pendingDiagnosis, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
 import { publicPorts, type WorldPort } from '#shared/domain/ports.ts'
+import type { ObjectMeta } from '#shared/kube/objects.ts'
 import type { WorldAddress, WorldRun } from '#shared/resources/world.ts'
 import type { PlanInput, Step } from './step.ts'
 
@@ -16,6 +17,10 @@ export type Found = Pick<Network, 'addresses' | 'missing'>
 
 /** Returns the number at which players reach a port, or undefined while it is not known. */
 export type NumberOf = (port: WorldPort) => number | undefined
+
+/** Returns a sentence, after a space, about the finalizers that hold an object that is being deleted; empty without any. */
+export const heldBy = ({ finalizers = [] }: ObjectMeta): string =>
+  finalizers.length === 0 ? '' : ` Finalizer ${finalizers.join(', ')} holds it.`
 
 /** A wait for an address that needs no action. */
 export const addressPending = (message: string): Diagnosis => pendingDiagnosis('AddressPending', message)
@@ -47,5 +52,6 @@ export const lastAddressesOr = (
   const last = isSameServer ? status.addresses : undefined
   if (last?.[0] === undefined) return { missing }
   const addresses = (numberOf && addressesAt(last[0].host, run, numberOf)?.addresses) ?? last
-  return { addresses, missing: seriousDiagnosis('AddressMissing', `${missing.message} Its last address is shown.`) }
+  const message = `${missing.message} Its last address is shown.`
+  return { addresses, missing: seriousDiagnosis('AddressMissing', message, missing.detail) }
 }

@@ -1,6 +1,5 @@
 import { type Diagnosis, pendingDiagnosis, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
 import type { HttpRoute, NewRoute, ParentRef } from '#operator/pods/httpRoute.ts'
-import { patchLabels } from '#operator/pods/labels.ts'
 import type { Service } from '#operator/pods/service.ts'
 import type { Gateway, RouteUrl } from '#shared/domain/gateway.ts'
 import { publicPorts } from '#shared/domain/ports.ts'
@@ -9,7 +8,7 @@ import { withDefined } from '#shared/optional.ts'
 import { labels } from '#shared/resources/group.ts'
 import { remedies } from '#shared/resources/remedies.ts'
 import type { WorldAddress, WorldRun } from '#shared/resources/world.ts'
-import { lastAddressesOr, type Network } from './addresses.ts'
+import { heldBy, lastAddressesOr, type Network } from './addresses.ts'
 import { serverLabels } from './pod.ts'
 import type { PlanInput, Step } from './step.ts'
 
@@ -22,15 +21,14 @@ export const routeNotAvailable: Diagnosis = seriousDiagnosis(
   `The cluster of the world has no Gateway. ${remedies.RouteNotAvailable}`,
 )
 
-/** Reports whether worlds of this cluster can have routes. */
-export const areRoutesServed = ({ route, settings }: Pick<PlanInput, 'route' | 'settings'>): boolean =>
-  settings.route !== undefined && route !== 'unserved'
+/** The delay after which a running world without a route looks for the definition of routes again. */
+const servedRetryMs = 30_000
 
 /** Plans the route of a run to its service, and the address at the Gateway. `steps` are those of the service. */
 export const planRoute = (input: PlanInput, run: WorldRun, service: Service, steps: readonly Step[]): Network => {
   const { route, settings } = input
   if (settings.route === undefined || route === 'unserved') {
-    return { steps, ...lastAddressesOr(input, run, routeNotAvailable) }
+    return { steps, ...lastAddressesOr(input, run, routeNotAvailable), requeueAfterMs: servedRetryMs }
   }
   const { gateway, url } = settings.route
   const wanted = buildRoute(input, run, service, settings.route)
@@ -40,15 +38,14 @@ export const planRoute = (input: PlanInput, run: WorldRun, service: Service, ste
   }
   const foreign = explainForeign(input, route, service)
   if (foreign !== undefined) return { steps, ...lastAddressesOr(input, run, foreign) }
-  const patch = repairRoute(route, wanted)
-  if (patch !== undefined) {
-    const repaired = [...steps, { verb: 'repairRoute', route, patch } as const]
-    return { steps: repaired, ...lastAddressesOr(input, run, routePending) }
-  }
-  if (isAccepted(route, gateway)) return { steps, addresses: [addressOf(input, run, url)] }
+  // The API server may not keep all that is written, so a repair does not hide the answer of the Gateway.
+  const repaired = contains(route.spec, wanted.spec)
+    ? steps
+    : [...steps, { verb: 'repairRoute', route, patch: { spec: wanted.spec } } as const]
+  if (isAccepted(route, gateway)) return { steps: repaired, addresses: [addressOf(input, run, url)] }
   const leftMs = answerMs - (input.nowMs - Date.parse(route.metadata.creationTimestamp ?? ''))
-  if (leftMs > 0) return { steps, ...lastAddressesOr(input, run, routePending), requeueAfterMs: leftMs }
-  return { steps, ...lastAddressesOr(input, run, explainRefusal(route, gateway)) }
+  if (leftMs > 0) return { steps: repaired, ...lastAddressesOr(input, run, routePending), requeueAfterMs: leftMs }
+  return { steps: repaired, ...lastAddressesOr(input, run, explainRefusal(route, gateway)) }
 }
 
 const routePending = pendingDiagnosis('RoutePending', 'Waiting for the Gateway to accept the route of the world.')
@@ -68,7 +65,7 @@ const addressOf = (input: PlanInput, run: WorldRun, url: RouteUrl): WorldAddress
 const buildRoute = (
   input: PlanInput,
   run: WorldRun,
-  { metadata: { name, namespace, uid = '' }, spec }: Service,
+  { metadata: { name, namespace, uid = '' } }: Service,
   { gateway, url }: { readonly gateway: Gateway; readonly url: RouteUrl },
 ): NewRoute => ({
   apiVersion: 'gateway.networking.k8s.io/v1',
@@ -90,13 +87,8 @@ const buildRoute = (
       },
     ],
     hostnames: [hostOf(input, run, url)],
-    rules: [
-      {
-        backendRefs: [{ group: '', kind: 'Service', name, port: spec?.ports?.[0]?.port }],
-        // Players stay connected for hours.
-        timeouts: { request: '0s', backendRequest: '0s' },
-      },
-    ],
+    // No timeouts, which some controllers refuse, and no appProtocol: each has its own policies for WebSockets.
+    rules: [{ backendRefs: [{ group: '', kind: 'Service', name, port: publicPorts(run.ports)[0]?.containerPort }] }],
   },
 })
 
@@ -108,7 +100,7 @@ const explainForeign = ({ world }: PlanInput, { metadata }: HttpRoute, service: 
   if (isOwn && metadata.deletionTimestamp === undefined) return undefined
   // The garbage collector deletes the route of a service that is gone.
   if (isOwn || (owner?.kind === 'Service' && owner.name === name)) {
-    return pendingDiagnosis('RoutePending', 'Waiting for the deletion of the route of the previous run.')
+    return pendingDiagnosis('RoutePending', `Waiting for the deletion of an older route.${heldBy(metadata)}`)
   }
   return routeNameTaken(name)
 }
@@ -120,13 +112,6 @@ export const routeNameTaken = (name: string): Diagnosis =>
     `HTTPRoute ${name} belongs to another owner. Delete it, so that the world's route can be created.`,
   )
 
-/** Returns what to put back of a route that others changed, or that another Gateway has now, or undefined. */
-const repairRoute = ({ metadata, spec }: HttpRoute, wanted: NewRoute) => {
-  const marks = patchLabels(metadata.labels, { [labels.world]: wanted.metadata.labels?.[labels.world] })
-  const changed = contains(spec, wanted.spec) ? undefined : wanted.spec
-  return marks === undefined && changed === undefined ? undefined : { ...marks, ...withDefined({ spec: changed }) }
-}
-
 /** Reports whether a value has all of another one. It may have more fields, such as the defaults of a definition. */
 const contains = (present: unknown, wanted: unknown): boolean => {
   if (typeof wanted !== 'object' || wanted === null) return present === wanted
@@ -135,15 +120,19 @@ const contains = (present: unknown, wanted: unknown): boolean => {
   return Object.entries(wanted).every(([key, value]) => contains(Reflect.get(present, key), value))
 }
 
-/** Returns the conditions that the controller of the Gateway gave the present route, by its listeners. */
-const answersOf = ({ metadata, status }: HttpRoute, { namespace, name, listener }: Gateway): Condition[][] => {
+/**
+ * Returns the conditions that controllers of the Gateway gave the route, each list from one answer. An answer counts until the next one,
+ * so that a changed route does not cut off players.
+ */
+const answersOf = (
+  { metadata, status }: HttpRoute,
+  { namespace, name, listener }: Gateway,
+): (readonly Condition[])[] => {
   const isGateway = ({ parentRef: ref }: { parentRef: ParentRef }): boolean =>
     ref.name === name &&
     (ref.namespace ?? metadata.namespace) === namespace &&
     (listener === undefined || ref.sectionName === listener)
-  const isCurrent = ({ observedGeneration }: Condition): boolean =>
-    observedGeneration === undefined || observedGeneration >= (metadata.generation ?? 0)
-  return (status?.parents ?? []).filter(isGateway).map(({ conditions = [] }) => conditions.filter(isCurrent))
+  return (status?.parents ?? []).filter(isGateway).map(({ conditions = [] }) => conditions)
 }
 
 const neededConditions = ['Accepted', 'ResolvedRefs'] as const

@@ -19,7 +19,15 @@ import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import { remedies } from '#shared/resources/remedies.ts'
 import { type PodLabels, podSelectors } from '#shared/resources/selectors.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
-import { addressesAt, addressPending, type Found, lastAddressesOr, type Network, type NumberOf } from './addresses.ts'
+import {
+  addressesAt,
+  addressPending,
+  type Found,
+  heldBy,
+  lastAddressesOr,
+  type Network,
+  type NumberOf,
+} from './addresses.ts'
 import { runIdIn } from './observe.ts'
 import { placeService } from './placement.ts'
 import { serverLabels } from './pod.ts'
@@ -97,9 +105,7 @@ export const planNetwork = (input: PlanInput, run: WorldRun): Network => {
     return { steps: [], missing: serviceNameTaken(world.metadata.name) }
   }
   if (service.metadata.deletionTimestamp !== undefined) {
-    const finalizers = (service.metadata.finalizers ?? []).join(', ')
-    const holder = finalizers === '' ? '' : ` Finalizer ${finalizers} holds it.`
-    return { steps: [], missing: addressPending(`${previousService}${holder}`) }
+    return { steps: [], missing: addressPending(`${previousService}${heldBy(service.metadata)}`) }
   }
   if (!isServiceOf(service, run.id) || service.spec?.type !== serviceTypeOf(run.strategy)) {
     return { ...replaceService(input, run), missing: addressPending(previousService) }

@@ -24,11 +24,7 @@ export type Step =
   | { readonly verb: 'createService'; readonly run: WorldRun; readonly numbers?: readonly number[] }
   /** Creates the route to a service, which owns it: the garbage collector deletes it after the service. */
   | { readonly verb: 'createRoute'; readonly service: Service; readonly route: NewRoute }
-  | {
-      readonly verb: 'repairRoute'
-      readonly route: HttpRoute
-      readonly patch: Partial<LabelPatch> & { readonly spec?: object }
-    }
+  | { readonly verb: 'repairRoute'; readonly route: HttpRoute; readonly patch: LabelPatch | { readonly spec: object } }
   | { readonly verb: 'deleteService'; readonly service: Service }
   /** Makes kube-proxy forget the server of a Service that has ended (`placeholder.ts`). */
   | { readonly verb: 'addPlaceholders'; readonly service: Service }

@@ -140,6 +140,16 @@ test('takes an optional kind that the API server does not have for an empty one,
   expect([cache.isServed(), warnings]).toEqual([true, []])
 })
 
+test('does not hold up others for an optional kind that it may not list, and warns until it may', async () => {
+  const { cache, changes, warnings } = await startReflector({
+    lists: [refuse(403, 'Forbidden'), refuse(403, 'Forbidden'), json(listOf('7', [thing('a', '1')]))],
+    isOptional: true,
+  })
+  await cache.synced({ timeoutMs: 60_000 })
+  await eventually(() => expect(changes).toEqual(['list: added a@1']))
+  expect([cache.isServed(), warnings.length]).toEqual([true, 2])
+})
+
 test('retries a kind that must exist with a warning', async () => {
   const { cache, warnings } = await startReflector({ lists: Array.from({ length: 99 }, () => refuse(404, 'NotFound')) })
   await eventually(() => expect(warnings.length).toBeGreaterThan(1))

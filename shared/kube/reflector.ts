@@ -2,7 +2,7 @@ import { type Clock, sleep } from '#shared/clock.ts'
 import { withDefined } from '#shared/optional.ts'
 import { type BackoffTiming, createBackoff } from './backoff.ts'
 import type { Client, Selection } from './client.ts'
-import { isNotFound, KubeError } from './errors.ts'
+import { isForbidden, isNotFound, KubeError } from './errors.ts'
 import { type KubeLog, withFields } from './log.ts'
 import type { KubeMetrics } from './metrics.ts'
 import type { KubeObject } from './objects.ts'
@@ -20,7 +20,7 @@ export type Reflector<T> = {
   /** Reports whether a full list was read. `synced` waits for it and rejects after `timeoutMs`. */
   hasSynced(): boolean
   synced(options: { timeoutMs: number; signal?: AbortSignal }): Promise<void>
-  /** Reports whether the API server had the kind at the last attempt. Only an optional kind may be absent. */
+  /** Reports whether the API server serves the kind, as far as is known. Only an optional kind may be absent. */
   isServed(): boolean
   /** Calls the listener for each change after the store has it. Exceptions of a listener are logged. */
   onChange(listener: (change: Change<T>) => void): void
@@ -51,7 +51,7 @@ type Options<T extends KubeObject> = Selection & {
   indexers?: Indexers<T>
   /** Returns the part of an object that the cache keeps; all of it by default. */
   keep?: (object: T) => T
-  /** Takes a kind that the API server does not have for one without objects, and asks again until it has it. */
+  /** Takes a kind that the API server does not have, or does not show from the start, for one without objects, and asks again. */
   isOptional?: boolean
   timing?: Partial<ReflectorTiming>
   metrics?: KubeMetrics
@@ -96,7 +96,7 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
     log.debug({ objects: objects.length, changes: changes.length }, 'cache: listed')
   }
   const empty = (): void => {
-    if (isServed || !hasSynced()) log.info({}, 'cache: the API server does not have this kind of object')
+    if (isServed || !hasSynced()) log.info({}, 'cache: the API server does not serve this kind of object')
     isServed = false
     replace([], unknownPosition)
     listed.tell()
@@ -111,10 +111,10 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
   }
   /** Takes note of an error. Returns the delay until the next attempt in milliseconds. */
   const recover = (error: unknown, backoffMs: number): number => {
-    if (options.isOptional === true && isNotFound(error)) {
-      empty()
-      return backoffMs
-    }
+    const isMissing = options.isOptional === true && isNotFound(error)
+    // A right that is missing from the start must not hold up those who wait for the first list.
+    if (isMissing || (options.isOptional === true && isForbidden(error) && !hasSynced())) empty()
+    if (isMissing) return backoffMs
     position = positionAfter(position, error)
     const delayMs = Math.max(backoffMs, error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0)
     const remedy = remedyOf(error, client.resource)

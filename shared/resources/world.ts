@@ -164,7 +164,7 @@ const portAddress = z.object({
     .string()
     .max(300)
     .exactOptional()
-    .describe('WebSocket URL of the port, wss://<host>. Present with the strategy Route.'),
+    .describe('WebSocket URL of the port. Present with the strategy Route.'),
 })
 
 const { organizationId, projectId, worldId } = grantedTo.shape

@@ -79,12 +79,7 @@ test('a world waits for the definition of routes, and is Active at its URL once 
   expect(spec).toEqual({
     parentRefs: [parentRef],
     hostnames: [host],
-    rules: [
-      {
-        backendRefs: [{ group: '', kind: 'Service', name: id, port: 7777 }],
-        timeouts: { request: '0s', backendRequest: '0s' },
-      },
-    ],
+    rules: [{ backendRefs: [{ group: '', kind: 'Service', name: id, port: 7777 }] }],
   })
   await eventually('RoutePending', async () => (await reasonOf(id)) === 'RoutePending')
   await gateway.answers(await routeOf(id), parentRef, accepted)

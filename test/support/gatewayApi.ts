@@ -2,10 +2,10 @@ import type { HttpRoute, ParentRef } from '#operator/pods/httpRoute.ts'
 import { createClient } from '#shared/kube/client.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import type { Transport } from '#shared/kube/transport.ts'
-import { definitionResource } from '#shared/resources/group.ts'
+import { definitionResource, httpRouteResource } from '#shared/resources/group.ts'
 import { eventually } from './wait.ts'
 
-const group = 'gateway.networking.k8s.io'
+const { group } = httpRouteResource
 const name = `httproutes.${group}`
 
 /** The definition of HTTPRoutes as far as tests need it: with a status of its own, and without the rules of the real one. */
@@ -38,7 +38,7 @@ export const gatewayApi = (transport: Transport) => {
     transport,
     definitionResource,
   )
-  const routes = createClient<HttpRoute>(transport, { group, version: 'v1', plural: 'httproutes', kind: 'HTTPRoute' })
+  const routes = createClient<HttpRoute>(transport, httpRouteResource)
   return {
     routes,
     isInstalled: async () => {

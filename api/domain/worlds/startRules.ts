@@ -40,12 +40,12 @@ export const explainStart = (
   const forbidden = image === undefined ? undefined : explainImage(image, limits)
   if (forbidden !== undefined) return { code: 'image_not_allowed', message: forbidden }
   if (strategy === 'HostPort' && !limits.hostPorts) return { code: 'host_port_not_allowed', message: hostPortRefusal }
-  const notOffered = explainStrategy(strategy, offersRoutes)
-  if (notOffered !== undefined) return { code: 'conflict', message: notOffered }
   // A profile above Capacity1000 needed the claim when it was chosen, and does not need it again.
   const { capacity } = scalingProfiles[profile]
   const tooLarge = explainSize({ profile, capacity }, { limits, claims: ['largeWorlds'] })
-  return tooLarge === undefined ? undefined : { code: 'size_not_allowed', message: tooLarge }
+  if (tooLarge !== undefined) return { code: 'size_not_allowed', message: tooLarge }
+  const notOffered = explainStrategy(strategy, offersRoutes)
+  return notOffered === undefined ? undefined : { code: 'conflict', message: notOffered }
 }
 
 type Requested = Pick<CapturedRun, 'profile' | 'strategy' | 'ports'>

@@ -253,15 +253,19 @@ test('puts the image back where REST names a build, and keeps it otherwise', () 
   expect(mergeWorld(sides, noBuild, facts).spec.runtime).toMatchObject({ image: 'own:1', args: ['--own'] })
 })
 
-test.each(['offered', 'not offered'])('puts back the strategy Route where it is not offered: %s', (title) => {
-  const offersRoutes = title === 'offered'
-  const row = worldSpecSchema.parse({})
-  const live = worldSpecSchema.parse({ description: 'One', networking: { strategy: 'Route' } })
-  const merged = mergeWorld({ base: row, row, live, unreadable: [] }, noBuild, { ...freeFacts, offersRoutes })
-  expect(merged.adopted).toEqual(['/description', ...(offersRoutes ? ['/networking/strategy'] : [])])
-  const reason = expect.stringMatching(/^spec.networking.strategy was put back: the networking strategy Route needs a/)
-  expect(merged.reasons).toEqual(offersRoutes ? [] : [reason])
-})
+test.each([true, false])(
+  'adopts the strategy Route if the platform has a Gateway (%s), and else puts it back',
+  (offersRoutes) => {
+    const row = worldSpecSchema.parse({})
+    const live = worldSpecSchema.parse({ description: 'One', networking: { strategy: 'Route' } })
+    const merged = mergeWorld({ base: row, row, live, unreadable: [] }, noBuild, { ...freeFacts, offersRoutes })
+    expect(merged.adopted).toEqual(['/description', ...(offersRoutes ? ['/networking/strategy'] : [])])
+    const reason = expect.stringMatching(
+      /^spec.networking.strategy was put back: the networking strategy Route needs a/,
+    )
+    expect(merged.reasons).toEqual(offersRoutes ? [] : [reason])
+  },
+)
 
 describe('a start', () => {
   const stopped = worldSpecSchema.parse({ runtime: { image: 'allowed.example/old:1' } })

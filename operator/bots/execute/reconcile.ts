@@ -168,11 +168,12 @@ const observe = async (deps: BotDeps, key: string, signal: AbortSignal): Promise
   const worldKey = worldKeyOf(bots)
   const world = deps.worlds.cache.store.get(worldKey)
   const server = deps.servers.get(worldKey)
-  const isOfWorld = server !== undefined && controllerOf(server)?.uid === world?.metadata.uid
+  // The address of the status belongs to that server.
+  const isOfStatus = server !== undefined && server.metadata.uid === world?.status?.deployment?.externalId
   return {
     bots,
     world,
-    serverIp: isOfWorld ? server.status?.podIP : undefined,
+    serverIp: isOfStatus ? server.status?.podIP : undefined,
     siblings: deps.bots.cache.store.byIndex('world', worldKey),
     pods: deps.pods.cache.store.byIndex('bots', key),
     policy: await findPolicy(deps.namespaces, bots.metadata.namespace, signal),

@@ -166,7 +166,7 @@ const createCaches = ({ clock, random, log, metrics, ...clients }: Options) => {
       createReflector({
         ...common,
         client: clients.routes,
-        keep: pickRoute,
+        keep: (route: HttpRoute) => shareTexts(pickRoute(route)),
         labelSelector: cacheSelectors.routes,
         isOptional: true,
       }),

@@ -309,14 +309,13 @@ const execute = async (
       }))
     }
     case 'createRoute':
-      if (deps.routes === undefined) return undefined
       return settle(
-        await createOwned(deps.routes, step.service, step.route, signal),
+        await createOwned(routesOf(deps), step.service, step.route, signal),
         routeNameTaken(name),
         (route) => ({ route }),
       )
     case 'repairRoute':
-      if (deps.routes !== undefined) await patchExact(deps.routes, step.route, step.patch, signal)
+      await patchExact(routesOf(deps), step.route, step.patch, signal)
       return undefined
     case 'deletePod':
       await deleteExact(deps.pods, step.pod, { ...withDefined({ gracePeriodSeconds: step.graceSeconds }), signal })
@@ -349,6 +348,12 @@ const execute = async (
       await deleteExact(deps.worlds, world, { signal, ...withDefined({ resourceVersion }) })
       return undefined
   }
+}
+
+/** Returns the source of routes. No plan has a step for a route without it. */
+const routesOf = ({ routes }: WorldDeps): Source<HttpRoute> => {
+  if (routes === undefined) throw new Error('A route was planned without a Gateway.')
+  return routes
 }
 
 const settle = <T>(creation: Creation<T>, taken: Diagnosis, toFound: (object: T) => Found): Executed | undefined => {
