@@ -40,7 +40,7 @@ const programs = {
     moduleDir: folder('gateway'),
     variables: ['github.com/traefik/traefik/v3/pkg/version.Version=3.6.12'],
     versionArgs: ['version'],
-    remark: 'once; about 6 minutes',
+    remark: 'once; about 7 minutes',
   },
   /** An S3 server. */
   versitygw: {

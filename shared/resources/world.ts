@@ -160,11 +160,7 @@ const portAddress = z.object({
   name: z.string().max(15).describe('Name of the port in spec.networking.ports.'),
   protocol: z.enum(portProtocols).describe('Protocol of the port. TCPUDP means both.'),
   ...address.shape,
-  url: z
-    .string()
-    .max(300)
-    .exactOptional()
-    .describe('WebSocket URL of the port. Present with the strategy Route.'),
+  url: z.string().max(300).exactOptional().describe('WebSocket URL of the port. Present with the strategy Route.'),
 })
 
 const { organizationId, projectId, worldId } = grantedTo.shape
