@@ -93,7 +93,7 @@ const api = group('The API.', {
   replicas: integer(2, 'Replicas without autoscaling. A file store on a volume of one node permits only 1.', 0, 100),
   resources: resources('250m', '384Mi', '1536Mi'),
   nodeFlags: texts(nodeFlags, 'Flags of Node.'),
-  settings: group('Environment variables of the API (docs/configuration.md).', settingFields('api')),
+  settings: group('Environment variables of the API, in camel case.', settingFields('api')),
   tls: group('TLS served by the API itself.', {
     existingSecret: name('A Secret of the type kubernetes.io/tls; without one, HTTP.'),
   }),
@@ -134,16 +134,19 @@ const operator = group('The operator.', {
   replicas: integer(2, 'Replicas. One leads, the others stand by.', 0, 10),
   resources: resources('100m', '256Mi', '1536Mi'),
   nodeFlags: texts(operatorNodeFlags, 'Flags of Node.'),
-  settings: group('Environment variables of the operator (docs/configuration.md).', settingFields('operator')),
+  settings: group('Environment variables of the operator, in camel case.', settingFields('operator')),
   scalingProfiles: field({}, 'Changes of scaling profiles (docs/worlds.md).', profiles),
   placement: field(
     [],
     'Node labels, tolerations, priority and settings of Services by group and region (docs/worlds.md).',
     placements,
   ),
-  worldNamespaces: texts([], 'Existing namespaces in which the operator runs Worlds without the API.', dnsLabel, {
-    uniqueItems: true,
-  }),
+  worldNamespaces: texts(
+    [],
+    'Existing namespaces in which the operator gets its tenant role and runs Worlds without the API.',
+    dnsLabel,
+    { uniqueItems: true },
+  ),
   terminationGracePeriodSeconds: integer(30, 'Time to end.', 5, 3_600),
   podDisruptionBudget: group('PodDisruptionBudget of the operator.', {
     enabled: flag(true, 'Create one if there are at least 2 replicas.'),
@@ -261,7 +264,7 @@ const httpRoute = group('HTTPRoute of the Gateway API.', {
 })
 
 const networkPolicy = group('NetworkPolicies of the pods of this release.', {
-  enabled: flag(true, 'Create them.'),
+  enabled: flag(true, 'Create them: the API takes requests, the trial Postgres only from the API.'),
   metricsFrom: typedList('peers', 'The peers that may read /metrics. Default: every pod of the cluster.'),
   egress: typedList('egress', 'Rules of egress of the API and the operator. Default: all egress.'),
 })
@@ -276,7 +279,7 @@ export const chartValues: Fields = {
     'The URL at which clients and servers reach the API. Default: the Service, over HTTP, for trials.',
     orEmpty(origin),
   ),
-  allowInsecurePublicUrl: flag(false, 'Permit a publicUrl with http.'),
+  allowInsecurePublicUrl: flag(false, 'Permit a publicUrl with http. Without a publicUrl, http is permitted too.'),
   namespacePrefix: text('orrery', 'An organization has the namespace <prefix>-<organizationId>.', {
     pattern: '^[a-z]([a-z0-9-]{0,29}[a-z0-9])?$',
   }),
