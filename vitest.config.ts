@@ -39,6 +39,19 @@ const long = (
   },
 })
 
+/** A project of tests that run `npm start`, one file at a time. */
+const withStack = (name: string) => ({
+  test: {
+    name,
+    include: [`test/${name}/*.test.ts`],
+    globalSetup: ['test/support/e2eSetup.ts'],
+    setupFiles: ['test/support/endWithRunner.ts'],
+    fileParallelism: false,
+    testTimeout: 180_000 * patience,
+    hookTimeout: 300_000 * patience,
+  },
+})
+
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
@@ -77,17 +90,8 @@ export default defineConfig({
           sequence: { groupOrder: 3 },
         },
       },
-      {
-        test: {
-          name: 'e2e',
-          include: ['test/e2e/**/*.test.ts'],
-          globalSetup: ['test/support/e2eSetup.ts'],
-          setupFiles: ['test/support/endWithRunner.ts'],
-          fileParallelism: false,
-          testTimeout: 180_000 * patience,
-          hookTimeout: 300_000 * patience,
-        },
-      },
+      withStack('e2e'),
+      withStack('gateway'),
       long('model', 10),
       long('specs', 10),
       long('values', 60),

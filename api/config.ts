@@ -1,6 +1,7 @@
 import { BlockList } from 'node:net'
 import * as z from 'zod'
 import { forwardingHeaders } from '#api/platform/http/clientAddress.ts'
+import { parseGateway } from '#shared/domain/gateway.ts'
 import { defaultHostPorts, parseHostPorts } from '#shared/domain/hostPorts.ts'
 import {
   configMap,
@@ -81,6 +82,7 @@ export const apiSettings = {
       .default('orrery'),
   ],
   hostPorts: ['ORRERY_HOST_PORTS', z.string().default(defaultHostPorts).transform(withErrors(parseHostPorts))],
+  routeGateway: ['ORRERY_ROUTE_GATEWAY', z.string().transform(withErrors(parseGateway)).optional()],
   hostPortCheckMs: ['ORRERY_HOST_PORT_CHECK_MS', decimal(100, 60_000).default(60_000)],
   clusterUsers: {
     api: ['ORRERY_API_USER', clusterUser().default('orrery-api')],
@@ -146,11 +148,12 @@ const rules = [refuseInsecurePublicUrl, requireBothTlsFiles, requireLogKey, chec
 
 /** Reads the API's configuration from the environment. Throws an `EnvironmentError` that lists all faults. */
 export const readApiConfig = (env: NodeJS.ProcessEnv) => {
-  const { pepper, previousPepper, keepDeletedHours, ...settings } = readSettings(apiSettings, env, rules)
+  const { pepper, previousPepper, keepDeletedHours, routeGateway, ...settings } = readSettings(apiSettings, env, rules)
   const { limits, rateLimits, socketLimits } = settings
   return {
     ...settings,
     tls: toTlsFiles(settings.tls),
+    offersRoutes: routeGateway !== undefined,
     /** The first one hashes new keys; lookups try each. */
     keyPeppers: [pepper, ...(previousPepper === undefined ? [] : [previousPepper])] as const,
     limits: {

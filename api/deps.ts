@@ -35,6 +35,7 @@ type Settings = Pick<
   | 'logLimits'
   | 'namespacePrefix'
   | 'hostPorts'
+  | 'offersRoutes'
   | 'supportedProviders'
   | 'issuers'
   | 'maxOrganizationsPerKey'
@@ -71,6 +72,7 @@ export const createDeps = ({ clusters, ...parts }: Parts, config: Settings): Dep
     externalIssuers: config.issuers,
     defaultLimits,
     hostPorts: config.hostPorts,
+    offersRoutes: config.offersRoutes,
     startsPerMinute: config.rateLimits.startsPerMinute,
     keepDeletedMs: config.keepDeletedMs,
     cachedLimits: createLimitCache({ ...parts, defaultLimits }),

@@ -374,8 +374,8 @@ export type CreateWorldMetadata = {
 }
 
 export type CreateWorldNetworking = {
-  /** Access to the public ports for players: a Service of type ClusterIP, NodePort or LoadBalancer, ports of the node, or the operator's default. */
-  strategy?: 'Default' | 'HostPort' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
+  /** Access to the public ports for players: a Service of type ClusterIP, NodePort or LoadBalancer, ports of the node, a host name of a Gateway for browsers, or the operator's default. */
+  strategy?: 'Default' | 'HostPort' | 'Route' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
   /** Ports of the server. The address of the world is that of the first public port. */
   ports?: PatchWorldNetworkingPort[]
   /** Size of the server. */
@@ -940,8 +940,8 @@ export type PatchWorldMetadata = {
 }
 
 export type PatchWorldNetworking = {
-  /** Access to the public ports for players: a Service of type ClusterIP, NodePort or LoadBalancer, ports of the node, or the operator's default. */
-  strategy: 'Default' | 'HostPort' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
+  /** Access to the public ports for players: a Service of type ClusterIP, NodePort or LoadBalancer, ports of the node, a host name of a Gateway for browsers, or the operator's default. */
+  strategy: 'Default' | 'HostPort' | 'Route' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
   /** Ports of the server. The address of the world is that of the first public port. */
   ports?: PatchWorldNetworkingPort[]
   /** Size of the server. */
@@ -1069,6 +1069,8 @@ export type PortAddress = {
   host: string
   /** Port number. */
   port: number
+  /** WebSocket URL of the port. Present with the strategy `Route`. */
+  url?: string
 }
 
 /** An error (RFC 9457). `code` is stable and meant for programs; `errors` lists the validation errors. */
@@ -1445,8 +1447,8 @@ export type TravelLocation = {
   address?: WorldStatusAddress
   /** Addresses of all public ports, in their order. Absent while no server can be reached. */
   addresses?: PortAddress[]
-  /** Type of the Service behind the address. Default means the address of the pod. */
-  strategy?: 'Default' | 'HostPort' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
+  /** Networking strategy of the run. Default means the address of the pod. */
+  strategy?: 'Default' | 'HostPort' | 'Route' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
 }
 
 export type TravelLocations = {
@@ -1794,8 +1796,8 @@ export type WorldMetadata = {
 }
 
 export type WorldNetworking = {
-  /** Access to the public ports for players: a Service of type ClusterIP, NodePort or LoadBalancer, ports of the node, or the operator's default. */
-  strategy: 'Default' | 'HostPort' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
+  /** Access to the public ports for players: a Service of type ClusterIP, NodePort or LoadBalancer, ports of the node, a host name of a Gateway for browsers, or the operator's default. */
+  strategy: 'Default' | 'HostPort' | 'Route' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
   /** Ports of the server. The address of the world is that of the first public port. */
   ports: WorldNetworkingPort[]
   /** Size of the server. */
@@ -1883,8 +1885,8 @@ export type WorldStatus = {
   address?: WorldStatusAddress
   /** Addresses of all public ports, in their order. Absent while no server can be reached. */
   addresses?: PortAddress[]
-  /** Type of the Service behind the address. Default means the address of the pod. */
-  strategy?: 'Default' | 'HostPort' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
+  /** Networking strategy of the run. Default means the address of the pod. */
+  strategy?: 'Default' | 'HostPort' | 'Route' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
   /** Conditions of the world. Empty until the operator has reported. */
   conditions: Condition[]
 }

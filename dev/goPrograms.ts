@@ -33,6 +33,15 @@ const programs = {
     versionArgs: ['version'],
     remark: 'once; about 4 minutes',
   },
+  /** A controller of Gateways, with its proxy. */
+  traefik: {
+    version: '3.6.12',
+    goPackage: 'github.com/traefik/traefik/v3/cmd/traefik',
+    moduleDir: folder('gateway'),
+    variables: ['github.com/traefik/traefik/v3/pkg/version.Version=3.6.12'],
+    versionArgs: ['version'],
+    remark: 'once; about 7 minutes',
+  },
   /** An S3 server. */
   versitygw: {
     version: '1.8.0',

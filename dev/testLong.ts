@@ -2,7 +2,18 @@ import { type CommandEnd, runCommand } from './testing/command.ts'
 
 // `npm run test:long`: all tests that `npm test` leaves out because they are long, random or timed. Each prints its seeds and figures.
 const minuteMs = 60_000
-const stages = ['faults', 'packaging', 'timing', 'clients', 'model', 'specs', 'values', 'soak', 'crash'] as const
+const stages = [
+  'faults',
+  'packaging',
+  'gateway',
+  'timing',
+  'clients',
+  'model',
+  'specs',
+  'values',
+  'soak',
+  'crash',
+] as const
 const commands = [
   ...stages.map((stage) => ({ name: `npm test ${stage}`, args: ['test', stage], limitMs: 301 * minuteMs })),
   { name: 'npm run test:install', args: ['run', '-s', 'test:install'], limitMs: 20 * minuteMs },

@@ -29,6 +29,18 @@ test('host ports are read by name, with a default', () => {
   )
 })
 
+test('the Gateway and the URL of worlds are given together, or there are none', () => {
+  const route = { ORRERY_ROUTE_GATEWAY: 'gateways/players/wss', ORRERY_ROUTE_URL: 'wss://*.worlds.example.com:8443' }
+  expect(readOperatorConfig(required).world).not.toHaveProperty('route')
+  expect(readOperatorConfig({ ...required, ...route }).world.route).toEqual({
+    gateway: { namespace: 'gateways', name: 'players', listener: 'wss' },
+    url: { scheme: 'wss', domain: 'worlds.example.com', port: 8443 },
+  })
+  const { ORRERY_ROUTE_GATEWAY, ORRERY_ROUTE_URL } = route
+  expect(() => readOperatorConfig({ ...required, ORRERY_ROUTE_GATEWAY })).toThrow('ORRERY_ROUTE_URL: is missing: ')
+  expect(() => readOperatorConfig({ ...required, ORRERY_ROUTE_URL })).toThrow('ORRERY_ROUTE_GATEWAY: is missing: ')
+})
+
 test('placement is read from the variable or from a file', () => {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-config-'))
   const file = join(dir, 'placement.json')
@@ -46,7 +58,9 @@ test('lists all errors together, those within one variable too', () => {
     ORRERY_PLACEMENT: '[{"group":"prod"},{"region":"Mars"}]',
     ORRERY_PLACEMENT_FILE: '/does/not/exist',
     ORRERY_SCALING_PROFILES: 'orrery-scaling-profiles',
-    ORRERY_DEFAULT_NETWORKING_STRATEGY: 'Default',
+    ORRERY_DEFAULT_NETWORKING_STRATEGY: 'Route',
+    ORRERY_ROUTE_GATEWAY: 'players',
+    ORRERY_ROUTE_URL: 'wss://worlds.example.com',
     ORRERY_HOST_PORTS: 'default=7000-8000,voice=7500-9000,9000,game=31000-31100',
   }
   let message = ''
@@ -62,6 +76,8 @@ test('lists all errors together, those within one variable too', () => {
     'ORRERY_PLACEMENT_FILE: must name a readable file',
     'ORRERY_SCALING_PROFILES: must be a ConfigMap as namespace/name',
     'ORRERY_DEFAULT_NETWORKING_STRATEGY: ',
+    'ORRERY_ROUTE_GATEWAY: must be the namespace, the name and optionally the listener of a Gateway',
+    'ORRERY_ROUTE_URL: must be a URL with * for the id of a world',
     'ORRERY_HOST_PORTS: 9000 must be a named range such as default=7000-8000; game=31000-31100 overlaps the node ports ' +
       '30000-32767; voice=7500-9000 overlaps default=7000-8000',
   ]) {

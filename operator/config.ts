@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import * as z from 'zod'
+import { parseGateway, parseRouteUrl } from '#shared/domain/gateway.ts'
 import { defaultHostPorts, parseHostPorts } from '#shared/domain/hostPorts.ts'
 import { worldFields } from '#shared/domain/world.ts'
 import {
@@ -82,6 +83,10 @@ export const operatorSettings = {
     hostPorts: ['ORRERY_HOST_PORTS', z.string().default(defaultHostPorts).transform(withErrors(parseHostPorts))],
     defaultStrategy: ['ORRERY_DEFAULT_NETWORKING_STRATEGY', z.enum(defaultStrategies).default('PodIP')],
   },
+  route: {
+    gateway: ['ORRERY_ROUTE_GATEWAY', z.string().transform(withErrors(parseGateway)).optional()],
+    url: ['ORRERY_ROUTE_URL', z.string().transform(withErrors(parseRouteUrl)).optional()],
+  },
   placement: ['ORRERY_PLACEMENT', z.string().transform(withErrors(parsePlacement)).optional()],
   placementOfFile: [
     'ORRERY_PLACEMENT_FILE',
@@ -143,6 +148,13 @@ const checkLogServer: Rule = (given) => {
   ]
 }
 
+/** The strategy Route needs both a Gateway and URLs. */
+const requireBothRouteSettings: Rule = ({ ORRERY_ROUTE_GATEWAY: gateway, ORRERY_ROUTE_URL: url }) => {
+  if ((gateway === undefined) === (url === undefined)) return []
+  const missing = gateway === undefined ? 'ORRERY_ROUTE_GATEWAY' : 'ORRERY_ROUTE_URL'
+  return [[missing, 'is missing: the networking strategy Route needs a Gateway and the URL of its worlds']]
+}
+
 const toLogSettings = (
   { port, address, key, previousKey, tls }: Settings<typeof operatorSettings.logs>,
   clusterName: string,
@@ -154,12 +166,17 @@ const toLogSettings = (
 
 /** Reads the operator's environment; throws an `EnvironmentError` that lists all errors. */
 export const readOperatorConfig = (env: NodeJS.ProcessEnv) => {
-  const settings = readSettings(operatorSettings, env, [checkLogServer, checkSampler])
-  const { common, placement, placementOfFile, bots, retryBackoffMaxMs, clusterName, ...others } = settings
+  const settings = readSettings(operatorSettings, env, [checkLogServer, requireBothRouteSettings, checkSampler])
+  const { common, placement, placementOfFile, route, bots, retryBackoffMaxMs, clusterName, ...others } = settings
   return {
     ...others,
     /** The settings without the profiles, which are loaded later because a ConfigMap may override them. */
-    world: { ...common, ...settings.world, placement: placement ?? placementOfFile ?? [] },
+    world: {
+      ...common,
+      ...settings.world,
+      placement: placement ?? placementOfFile ?? [],
+      ...(route.gateway && route.url && { route: { gateway: route.gateway, url: route.url } }),
+    },
     bots: { ...common, ...bots },
     /** The waits between retries of a failing reconcile. */
     backoff: { baseMs: 5, maxMs: retryBackoffMaxMs },

@@ -17,7 +17,13 @@ import { createLog, type Log } from '#shared/log.ts'
 import { registerProcessMetrics, serveOperations } from '#shared/operations.ts'
 import { startOrExit, untilSignal } from '#shared/process.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
-import { apiGroup, botDeploymentResource, definitionResource, worldResource } from '#shared/resources/group.ts'
+import {
+  apiGroup,
+  botDeploymentResource,
+  definitionResource,
+  httpRouteResource,
+  worldResource,
+} from '#shared/resources/group.ts'
 import { bindingResource, policyResource } from '#shared/resources/hostPortPolicy.ts'
 import { loadProfiles } from '#shared/resources/loadProfiles.ts'
 import type { World } from '#shared/resources/world.ts'
@@ -30,6 +36,7 @@ import { checkDefinitions } from './definitions.ts'
 import { serveLogs } from './logs/server.ts'
 import { createTails, type Tails } from './logs/tails.ts'
 import type { PodCaches } from './logs/target.ts'
+import type { HttpRoute } from './pods/httpRoute.ts'
 import type { Node } from './pods/node.ts'
 import type { Pod } from './pods/pod.ts'
 import type { Service } from './pods/service.ts'
@@ -140,6 +147,7 @@ const openControllers = async (parts: Parts, events: EventRecorder, tails: Tails
     worlds: worldClient,
     pods: createClient<Pod>(transport, coreResource('pods', 'Pod')),
     services: createClient<Service>(transport, coreResource('services', 'Service')),
+    routes: config.world.route && createClient<HttpRoute>(transport, httpRouteResource),
     endpointSlices: createClient<KubeObject>(transport, endpointSliceResource),
     nodes: createClient<Node>(transport, coreResource('nodes', 'Node')),
     namespaces,
@@ -158,6 +166,7 @@ const openControllers = async (parts: Parts, events: EventRecorder, tails: Tails
     bots: createClient<BotDeployment>(transport, botDeploymentResource),
     pods: createClient<Pod>(transport, coreResource('pods', 'Pod')),
     worlds: worlds.worlds,
+    servers: worlds.pods,
     namespaces: { client: namespaces, cache: worlds.namespaces },
     worldClient,
     settings: { ...config.bots, profiles },

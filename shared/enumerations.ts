@@ -26,8 +26,11 @@ export const computeGroups = ['production', 'staging', 'development'] as const
 export const computeRegions = ['Europe', 'NorthAmerica', 'AsiaPacific'] as const
 /** The types of a world's Service. */
 export const serviceTypes = ['ClusterIP', 'NodePort', 'LoadBalancer'] as const
-/** The ways to expose a world's public ports. Default is the operator's setting; HostPort uses ports of the node. */
-export const networkingStrategies = ['Default', 'HostPort', ...serviceTypes] as const
+/**
+ * The ways to expose a world's public ports. Default is the operator's setting; HostPort uses ports of the node; Route is a host name
+ * of a Gateway for browsers.
+ */
+export const networkingStrategies = ['Default', 'HostPort', 'Route', ...serviceTypes] as const
 /** The ways to choose the host port of a public port with the strategy HostPort. */
 export const hostPortPolicies = ['Dynamic', 'Passthrough', 'Static'] as const
 /** The protocols of a port of a world. TCPUDP means both. */

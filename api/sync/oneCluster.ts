@@ -51,6 +51,7 @@ export type SyncConfig = {
   readonly publicUrl: string
   readonly port: number
   readonly hostPorts: HostPorts
+  readonly offersRoutes: boolean
   readonly clusterUsers: NamespaceOptions['users']
   readonly network: Pick<NetworkOptions, 'apiNetworks' | 'dnsNetworks'>
   /** The interval at which the admission policy of host ports is checked. */
@@ -124,6 +125,7 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
     defaultLimits: config.limits,
     startsPerMinute: config.rateLimits.startsPerMinute,
     hostPorts: config.hostPorts,
+    offersRoutes: config.offersRoutes,
     clusterOf: options.clusters.clusterOf,
     keepDeletedMs: config.keepDeletedMs,
   }

@@ -4,6 +4,7 @@ import { labels, worldResource } from '#shared/resources/group.ts'
 import { podResource } from '../barePod.ts'
 import { quantile } from '../report.ts'
 import { makeBarePods, rate } from './bare.ts'
+import { gatewaySettings, openGateway } from './gateway.ts'
 import { worldName } from './objects.ts'
 import type { Bench, Part } from './part.ts'
 import { watchNamespace } from './seen.ts'
@@ -14,6 +15,7 @@ const untilReadyMs = 600_000
 /** The networking strategy of the worlds. Default means the address of the pod. */
 const strategy = z.enum(networkingStrategies).parse(process.env.ORRERY_BENCH_STRATEGY ?? 'Default')
 const spec = { networking: { strategy } }
+const settings: Record<string, string> = strategy === 'Route' ? gatewaySettings : {}
 const labelsOfNamespace: Record<string, string> = strategy === 'HostPort' ? { [labels.hostPorts]: 'true' } : {}
 
 /**
@@ -23,7 +25,8 @@ const labelsOfNamespace: Record<string, string> = strategy === 'HostPort' ? { [l
 export const burst: Part = async (bench) => {
   const { transport, objects, startOperator, say, count } = bench
   const worlds = count('ORRERY_BENCH_BURST_WORLDS', 1_000)
-  const operator = await startOperator('burst')
+  const gateway = strategy === 'Route' ? await openGateway(transport) : undefined
+  const operator = await startOperator('burst', settings)
   await objects.namespace(namespace, labelsOfNamespace)
   await objects.stoppedWorlds(namespace, worlds)
   const [pods, live] = [
@@ -67,6 +70,7 @@ export const burst: Part = async (bench) => {
   await live.stop()
   await operator.stop()
   await foundStarted(bench, worlds, bare)
+  await gateway?.stop()
 }
 
 /** Measures an operator that starts after all worlds were applied, so that it alone limits the rate of new pods. */
@@ -78,7 +82,7 @@ const foundStarted = async ({ transport, objects, startOperator, say }: Bench, w
     await watchNamespace(transport, podResource, found),
     await watchNamespace(transport, worldResource, found),
   ]
-  const operator = await startOperator('burst-found')
+  const operator = await startOperator('burst-found', settings)
   await live.untilReady(worlds, untilReadyMs)
   const made = [...pods.made.values()]
   const startedMs = Math.min(...made)

@@ -37,6 +37,10 @@ export const dataKey = like('\\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*', 253)
 /** A host that cannot be an address: its last label begins with a letter. */
 export const host = like(`(\\*\\.)?(${label}\\.)*[a-z]([-a-z0-9]*[a-z0-9])?`, 253)
 const port = '([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])'
+/** A Gateway with an optional listener, as `namespace/name/listener`. */
+export const gateway = like(`[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/${subdomain}(/${subdomain})?`, 571)
+/** The URL of worlds behind a Gateway. The asterisk stands for the id of a world. */
+export const routeUrl = like(`wss?://\\*\\.${inner(namePatterns.host)}(:${port})?`, 234)
 const byte = '(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])'
 const ipv4 = `${byte}(\\.${byte}){3}`
 /** An http or https URL of a host in lower case or an address, with an optional port. */

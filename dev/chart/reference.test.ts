@@ -18,5 +18,5 @@ test('names a variable that the page does not explain', () => {
 test('explains equal values of two groups once', () => {
   const reference = withReference(page, chartValues)
   expect(reference.match(/Labels that the node must have/g)).toHaveLength(1)
-  expect(reference).toMatch(/`operator\.\*` .*As in `api\.\*`: .*`nodeSelector`/)
+  expect(reference).toMatch(/`operator\.\*`: .*As in `api\.\*`: .*`nodeSelector`/)
 })

@@ -13,9 +13,9 @@ export const withReference = (page: string, fields: Fields): string =>
     '',
     '<!-- `npm run chart` writes this page, except the meanings of environment variables. -->',
     '',
-    'Set values with `helm upgrade --install … -f my-values.yaml`. The chart refuses values that the API server would',
-    'refuse, and `null`. Leave a value out to get its default.',
-    'An environment variable has the value of the chart in parentheses, or else its name in `api.settings` or `operator.settings`:',
+    'Set values with `helm upgrade --install … -f my-values.yaml`. The chart refuses values that the API server would refuse, and `null`.',
+    '`name=value` shows the default. An environment variable has the value of the chart in parentheses, or else its name in `api.settings` or',
+    '`operator.settings`:',
     '',
     '```yaml',
     'api:',
@@ -23,31 +23,31 @@ export const withReference = (page: string, fields: Fields): string =>
     '    allowedOrigins: [https://play.example.com] # ORRERY_ALLOWED_ORIGINS',
     '```',
     '',
-    'Outside of the chart, set the environment variables. `NAME=value` shows the default. Any variable `NAME` may be given as `NAME_FILE`,',
-    'the name of a file that holds the value: mount secrets as files. A process that cannot start lists every fault at once and exits with 1.',
+    'Outside of the chart, set the environment variables. Any variable `NAME` may be given as `NAME_FILE`, the name of a file that holds the',
+    'value: mount secrets as files. A process that cannot start lists every fault at once and exits with 1.',
     '',
     '## Values',
     '',
-    '| value | default | meaning |',
-    '| --- | --- | --- |',
     ...rowsOf(fields, '', new Map()).map(
-      ({ path, value, description }) => `| \`${path}\` | ${value} | ${cell(description)} |`,
+      ({ path, value, description }) => `- \`${path}${value && `=${value}`}\`: ${escaped(description)}`,
     ),
     '',
     ...sectionsOf(meaningsOf(page)),
   ].join('\n')
 
+/** A value or a group; `value` is the default as JSON, and empty if there is none. */
 type Row = { readonly path: string; readonly value: string; readonly description: string }
 
 type Seen = Map<string, { readonly path: string; readonly fields: Fields }>
 
-/** Returns a row for each value. `seen` has the groups before it, by the keys and descriptions of their values. */
+/** Returns a row for each value and each group. `seen` has the groups before it, by the keys and descriptions of their values. */
 const rowsOf = (fields: Fields, prefix: string, seen: Seen): Row[] =>
   Object.entries(fields).flatMap(([key, entry]): Row[] => {
     const path = prefix + key
     const { description } = entry
-    if (key === 'settings') return [{ path: `${path}.*`, value: 'see below', description }]
-    if (!isGroup(entry)) return [{ path, value: `\`${JSON.stringify(entry.default)}\``, description }]
+    if (key === 'settings') return [{ path: `${path}.*`, value: '', description }]
+    if (!isGroup(entry))
+      return [{ path, value: entry.default === '' ? '' : JSON.stringify(entry.default), description }]
     const form = JSON.stringify(Object.entries(entry.fields).map(([name, each]) => [name, each.description]))
     const first = Object.values(entry.fields).some(isGroup) ? undefined : seen.get(form)
     if (first !== undefined) {
@@ -84,7 +84,7 @@ const ownDefaults = (fields: Fields, first: Fields): string => {
     Object.entries(from).map(([name, each]) => [name, isGroup(each) ? null : each.default])
   const usual = new Set(defaults(first).map((each) => JSON.stringify(each)))
   const own = defaults(fields).filter((each) => !usual.has(JSON.stringify(each)))
-  return own.length === 0 ? '' : `\`${JSON.stringify(Object.fromEntries(own))}\``
+  return own.length === 0 ? '' : JSON.stringify(Object.fromEntries(own))
 }
 
 /** Returns the meanings of the variables that a page explains, by name. */
@@ -144,4 +144,4 @@ const linesOf = (settings: readonly Setting[], meanings: ReadonlyMap<string, str
   '',
 ]
 
-const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
+const escaped = (text: string): string => text.replaceAll('<', '&lt;')

@@ -7,6 +7,7 @@ import {
   annotations,
   dataKey,
   dnsLabel,
+  gateway,
   host,
   hostPorts,
   image as imageSchema,
@@ -16,6 +17,7 @@ import {
   orEmpty,
   origin,
   repository as repositorySchema,
+  routeUrl,
   volumeSize,
 } from './formats.ts'
 import { typed } from './kubernetes.ts'
@@ -38,7 +40,7 @@ const image = (repository: string, of: string) =>
   group(`The image of ${of}.`, {
     repository: field(repository, 'The repository, with its registry.', repositorySchema),
     tag: field('', 'The tag. Default: the appVersion of the chart.', orEmpty(imageTag)),
-    digest: text('', 'A digest such as sha256:…; it is used instead of the tag.', {
+    digest: text('', 'A digest (sha256:…), used instead of the tag.', {
       pattern: '^(sha256:[0-9a-f]{64})?$',
     }),
   })
@@ -80,7 +82,7 @@ const podFields = (process: 'api' | 'operator'): Fields => ({
 
 const persistence = (size: string, of: string) =>
   group(`The volume of ${of}. It is kept on uninstall.`, {
-    enabled: flag(true, 'Keep the data in a PersistentVolumeClaim. Without one, the data ends with the pod.'),
+    enabled: flag(true, 'Use a PersistentVolumeClaim. Without one, the data ends with the pod.'),
     existingClaim: name('An existing claim, instead of one of the release.'),
     storageClassName: name('The StorageClass. Default: that of the cluster.'),
     accessModes: field(['ReadWriteOnce'], 'The access modes of the claim.', typed('accessModes')),
@@ -88,24 +90,19 @@ const persistence = (size: string, of: string) =>
   })
 
 const api = group('The API.', {
-  replicas: integer(
-    2,
-    'Replicas without autoscaling. A file store that one node at a time can mount limits the API to 1 replica.',
-    0,
-    100,
-  ),
+  replicas: integer(2, 'Replicas without autoscaling. A file store on a volume of one node permits only 1.', 0, 100),
   resources: resources('250m', '384Mi', '1536Mi'),
   nodeFlags: texts(nodeFlags, 'Flags of Node.'),
-  settings: group('Environment variables of the API; the process checks them at its start.', settingFields('api')),
+  settings: group('Environment variables of the API, in camel case.', settingFields('api')),
   tls: group('TLS served by the API itself.', {
-    existingSecret: name('A Secret of the type kubernetes.io/tls. Without one, the API serves HTTP.'),
+    existingSecret: name('A Secret of the type kubernetes.io/tls; without one, HTTP.'),
   }),
-  jwtIssuers: field([], 'External token issuers; the content of ORRERY_JWT_ISSUERS_FILE.', issuers),
-  clusters: field([], 'The clusters and the places that they serve; the content of ORRERY_CLUSTERS_FILE.', clusters),
+  jwtIssuers: field([], 'External token issuers (docs/keys.md).', issuers),
+  clusters: field([], 'The clusters and their places (docs/clusters.md).', clusters),
   clustersSecret: name('A Secret with kubeconfigs and keys of clusters, mounted at /etc/orrery/clusters.'),
   terminationGracePeriodSeconds: integer(
     60,
-    'Time to end. Open requests and sockets are drained for up to 15 s, after 5 s in which endpoints are updated.',
+    'Time to end: 5 s until endpoints are updated, then up to 15 s for open requests and sockets.',
     25,
     3_600,
   ),
@@ -113,10 +110,10 @@ const api = group('The API.', {
     enabled: flag(false, 'Create one. It replaces api.replicas.'),
     minReplicas: integer(2, 'The minimum number of replicas.', 1, 100),
     maxReplicas: integer(10, 'The maximum number of replicas.', 1, 100),
-    targetCpuPercent: integer(70, 'Target of the average CPU use, in percent of the request.', 1, 1_000),
+    targetCpuPercent: integer(70, 'Target of the CPU use, in percent of the request.', 1, 1_000),
     targetSockets: integer(
       0,
-      'Target of the average number of open sockets per pod; 0 means none. It needs an adapter for custom metrics.',
+      'Target of the average number of open sockets per pod; 0 means none. Needs an adapter for custom metrics.',
       0,
       1_000_000,
     ),
@@ -137,15 +134,8 @@ const operator = group('The operator.', {
   replicas: integer(2, 'Replicas. One leads, the others stand by.', 0, 10),
   resources: resources('100m', '256Mi', '1536Mi'),
   nodeFlags: texts(operatorNodeFlags, 'Flags of Node.'),
-  settings: group(
-    'Environment variables of the operator; the process checks them at its start.',
-    settingFields('operator'),
-  ),
-  scalingProfiles: field(
-    {},
-    'Changes of scaling profiles: the data of the ConfigMap orrery-scaling-profiles (docs/worlds.md).',
-    profiles,
-  ),
+  settings: group('Environment variables of the operator, in camel case.', settingFields('operator')),
+  scalingProfiles: field({}, 'Changes of scaling profiles (docs/worlds.md).', profiles),
   placement: field(
     [],
     'Node labels, tolerations, priority and settings of Services by group and region (docs/worlds.md).',
@@ -153,7 +143,7 @@ const operator = group('The operator.', {
   ),
   worldNamespaces: texts(
     [],
-    'Existing namespaces in which the operator runs Worlds that were made without the API. It gets its tenant role there.',
+    'Existing namespaces in which the operator gets its tenant role and runs Worlds without the API.',
     dnsLabel,
     { uniqueItems: true },
   ),
@@ -165,25 +155,21 @@ const operator = group('The operator.', {
   ...podFields('operator'),
 })
 
-const keys = group(
-  'The secrets of the API. Those without an existing Secret are generated once, in a Secret that is kept on uninstall. ' +
-    'Tools that only render templates (Argo CD, helm template) generate new ones each time: give them existing Secrets.',
-  {
-    platformKey: secretKey('platform-key', 'The platform key (ORRERY_ROOT_API_KEY).'),
-    platformKeyPrevious: secretKey('platform-key', 'The previous platform key, during its replacement.'),
-    pepper: secretKey('pepper', 'The secret of the key hashes (ORRERY_KEY_PEPPER).'),
-    pepperPrevious: secretKey('pepper', 'The previous pepper, during its rotation.'),
-    encryptionKeys: secretKey('encryption-keys', 'The encryption keys (ORRERY_KEY_ENCRYPTION_KEYS).'),
-    logs: secretKey('logs', 'The key of the tickets for logs, of API and operator (ORRERY_LOGS_KEY).'),
-    logsPrevious: secretKey('logs', 'The previous key of the tickets for logs, during its rotation.'),
-  },
-)
+const keys = group('The secrets of the API. Those without an existing Secret are generated once (docs/install.md).', {
+  platformKey: secretKey('platform-key', 'The platform key (ORRERY_ROOT_API_KEY).'),
+  platformKeyPrevious: secretKey('platform-key', 'The previous platform key, during its replacement.'),
+  pepper: secretKey('pepper', 'The secret of the key hashes (ORRERY_KEY_PEPPER).'),
+  pepperPrevious: secretKey('pepper', 'The previous pepper, during its rotation.'),
+  encryptionKeys: secretKey('encryption-keys', 'The encryption keys (ORRERY_KEY_ENCRYPTION_KEYS).'),
+  logs: secretKey('logs', 'The key of the tickets for logs (ORRERY_LOGS_KEY).'),
+  logsPrevious: secretKey('logs', 'The previous one, during its rotation.'),
+})
 
-const logs = group('The logs of servers and bots in the API. The API reads them through the operator.', {
+const logs = group('The logs of servers and bots in the API (docs/logs.md).', {
   enabled: flag(true, 'Offer logs.'),
   tls: group('The certificate of the log server of the operator.', {
     existingSecret: name(
-      'A Secret of the type kubernetes.io/tls with ca.crt, for <fullname>-operator-logs.<namespace>.svc. Without one a certificate is generated once.',
+      'A Secret of the type kubernetes.io/tls with ca.crt, for <fullname>-operator-logs.<namespace>.svc; without one, it is generated once.',
     ),
   }),
 })
@@ -211,32 +197,25 @@ const clusterSpec = {
 const database = group('Postgres.', {
   mode: choice(
     'trial',
-    'trial: one Postgres pod of this release, for trials only. external: the URLs in database.external and database.owner. cnpg: a Cluster of CloudNativePG.',
+    'trial: one Postgres pod of this release. external: the URLs in database.external and database.owner. cnpg: a Cluster of CloudNativePG.',
     ['trial', 'external', 'cnpg'],
   ),
   external: secretKey(
     'url',
     "external: a Secret with the URL postgres://user:password@host:5432/database of the API's role, which owns no table.",
   ),
-  owner: secretKey(
-    'url',
-    'external: a Secret with the URL of the role that owns the tables. Only the init container of the API has it.',
-  ),
-  trial: group('The Postgres of a trial. It has no replica and no backup.', {
+  owner: secretKey('url', 'external: a Secret with the URL of the role that owns the tables.'),
+  trial: group('The Postgres of a trial, without replica and backup.', {
     image: field('docker.io/library/postgres:18', 'The image.', imageSchema),
     dataPath: field('/var/lib/postgresql', 'The path of the volume in the container.', absolutePath),
     resources: resources('100m', '256Mi', '1Gi'),
     persistence: persistence('5Gi', 'Postgres'),
   }),
-  cnpg: group('A Cluster of the CloudNativePG operator, which must be installed.', {
+  cnpg: group('A Cluster of CloudNativePG, whose operator must be installed.', {
     instances: integer(3, 'Instances of Postgres.', 1, 9),
     size: field('20Gi', 'The size of the volume of each instance.', volumeSize),
     storageClassName: name('The StorageClass. Default: that of the cluster.'),
-    spec: field(
-      {},
-      'Further fields of the spec of the Cluster, such as backup. Set bootstrap to recover a database instead of creating one.',
-      clusterSpec,
-    ),
+    spec: field({}, 'Further fields of its spec, such as backup, or bootstrap to recover a database.', clusterSpec),
   }),
 })
 
@@ -249,7 +228,7 @@ const objectStore = group('The store of builds and pictures.', {
     endpoint: text('', 'The URL of a compatible store. Default: that of AWS.', { pattern: '^(https?://.+)?$' }),
     prefix: text('', 'A prefix of the names of all objects.'),
     existingSecret: name(
-      'A Secret with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Without one, the ServiceAccount must have a role.',
+      'A Secret with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; without one, the ServiceAccount needs a role.',
     ),
   }),
 })
@@ -285,7 +264,7 @@ const httpRoute = group('HTTPRoute of the Gateway API.', {
 })
 
 const networkPolicy = group('NetworkPolicies of the pods of this release.', {
-  enabled: flag(true, 'Create them: the API takes requests, the trial Postgres only from the API, metrics as below.'),
+  enabled: flag(true, 'Create them: the API takes requests, the trial Postgres only from the API.'),
   metricsFrom: typedList('peers', 'The peers that may read /metrics. Default: every pod of the cluster.'),
   egress: typedList('egress', 'Rules of egress of the API and the operator. Default: all egress.'),
 })
@@ -297,23 +276,35 @@ export const chartValues: Fields = {
   }),
   publicUrl: field(
     '',
-    'The URL at which clients and servers reach the API, such as https://api.example.com. Default: the Service, over HTTP, for trials.',
+    'The URL at which clients and servers reach the API. Default: the Service, over HTTP, for trials.',
     orEmpty(origin),
   ),
-  allowInsecurePublicUrl: flag(false, 'Permit a publicUrl with http. The default of publicUrl permits it too.'),
+  allowInsecurePublicUrl: flag(false, 'Permit a publicUrl with http. Without a publicUrl, http is permitted too.'),
   namespacePrefix: text('orrery', 'An organization has the namespace <prefix>-<organizationId>.', {
     pattern: '^[a-z]([a-z0-9-]{0,29}[a-z0-9])?$',
   }),
   hostPorts: field(
     { default: '7000-8000' },
-    'The host ports of worlds with the strategy HostPort, by name: "7000-8000" or "27015,27020-27030" (docs/networking.md).',
+    'The host ports of worlds, by name: "7000-8000" or "27015,27020-27030" (docs/networking.md).',
     hostPorts,
   ),
+  route: group('Worlds with the strategy Route, which browsers reach through a Gateway (docs/networking.md).', {
+    gateway: field(
+      '',
+      'The Gateway and its listener, such as gateways/players/wss. Default: no such worlds.',
+      orEmpty(gateway),
+    ),
+    url: field(
+      '',
+      'The URL of worlds with * for the id of each, such as wss://*.worlds.example.com.',
+      orEmpty(routeUrl),
+    ),
+  }),
   logLevel: choice('info', 'The level of the logs.', logLevels),
   image: image('orrery.dev/orrery', 'the API and the operator'),
   imagePullPolicy: choice(
     'IfNotPresent',
-    'The pull policy of the pods of this release. Servers and bots use operator.settings.imagePullPolicy.',
+    'The pull policy of the pods of this release; servers and bots use operator.settings.imagePullPolicy.',
     ['Always', 'IfNotPresent', 'Never'],
   ),
   imagePullSecrets: typedList('pullSecrets', 'Secrets for pulling images (name).'),
@@ -327,7 +318,7 @@ export const chartValues: Fields = {
   rbac: group('Roles and bindings.', {
     create: flag(true, 'Create them.'),
   }),
-  admissionPolicies: group('ValidatingAdmissionPolicies, which limit the writes of the API (docs/security.md).', {
+  admissionPolicies: group('ValidatingAdmissionPolicies (docs/security.md).', {
     enabled: flag(true, 'Create them.'),
     restoreGroups: texts(
       ['system:masters'],
@@ -335,13 +326,13 @@ export const chartValues: Fields = {
       groupName,
     ),
   }),
-  flowControl: group('FlowSchemas and PriorityLevelConfigurations of the API server (docs/security.md).', {
-    enabled: flag(true, 'Give both processes a priority level of their own, so that no other client delays them.'),
-    concurrencyShares: integer(40, 'The shares of that level in the requests that the API server handles.', 1, 10_000),
-    tenants: group('A level for what others read and write of Worlds and BotDeployments, by namespace in turn.', {
+  flowControl: group('Priority levels of the API server (docs/security.md).', {
+    enabled: flag(true, 'Give both processes a priority level of their own.'),
+    concurrencyShares: integer(40, 'The shares of that level.', 1, 10_000),
+    tenants: group('A level for what others read and write of Worlds and BotDeployments.', {
       enabled: flag(false, 'Create it.'),
       groups: texts(['system:authenticated'], 'The groups of its clients.', groupName, { minItems: 1 }),
-      concurrencyShares: integer(10, 'The shares of that level. It borrows none.', 1, 10_000),
+      concurrencyShares: integer(10, 'The shares of that level.', 1, 10_000),
     }),
   }),
   api,
@@ -356,7 +347,7 @@ export const chartValues: Fields = {
   metrics: group('Prometheus and Grafana.', {
     serviceMonitor: group('ServiceMonitors of the Prometheus operator.', {
       enabled: flag(false, 'Create them.'),
-      labels: labelMap('Their further labels, by which a Prometheus selects them.'),
+      labels: labelMap('Their further labels.'),
       interval: text('30s', 'The scrape interval.', { pattern: '^[0-9]+(ms|s|m)$' }),
     }),
     prometheusRule: group('Alerts.', {
@@ -364,22 +355,19 @@ export const chartValues: Fields = {
       labels: labelMap('Its further labels.'),
     }),
     dashboards: group('Dashboards of Grafana.', {
-      enabled: flag(false, 'Create a ConfigMap for each, which the sidecar of Grafana loads.'),
-      labels: labelMap('Their further labels. The label grafana_dashboard is always set.'),
+      enabled: flag(false, 'Create a ConfigMap for each, for the sidecar of Grafana.'),
+      labels: labelMap('Their labels besides grafana_dashboard.'),
     }),
   }),
   tracing: group('Traces by OpenTelemetry (docs/traces.md).', {
-    endpoint: text('', 'The OTLP endpoint over HTTP, such as http://collector:4318. Without one, nothing is traced.', {
+    endpoint: text('', 'The OTLP endpoint over HTTP. Without one, nothing is traced.', {
       pattern: '^(https?://.+)?$',
     }),
     sampler: choice('parentbased_always_on', 'The sampler of requests, by its name in OpenTelemetry.', samplers),
     samplerArg: text('', 'The part of the requests that the samplers with traceidratio trace, such as "0.1".', {
       pattern: '^((0|1)([.][0-9]{1,6})?)?$',
     }),
-    headers: secretKey(
-      'headers',
-      'Headers of the export, as OTEL_EXPORTER_OTLP_HEADERS has them, such as credentials.',
-    ),
+    headers: secretKey('headers', 'Headers of the export (OTEL_EXPORTER_OTLP_HEADERS), such as credentials.'),
   }),
   extraObjects: field([], 'Further objects of the release; their strings may be templates.', extraObjects),
 }

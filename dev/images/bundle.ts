@@ -13,6 +13,10 @@ const options = {
   platform: 'node',
   format: 'esm',
   target: 'node26',
+  // Packages in CommonJS refer to this by name.
+  banner: {
+    js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
+  },
 } as const satisfies BuildOptions
 
 /**
@@ -39,10 +43,6 @@ export const bundleProduct = async (outDir: string): Promise<string[]> => {
     legalComments: 'external',
     // undici leaves out its second, experimental parser, as for Node itself.
     define: { esbuildDetection: 'true' },
-    // Packages in CommonJS refer to this by name.
-    banner: {
-      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
-    },
     logLevel: 'warning',
   })
   // The migrator reads its files from the folder of the program.

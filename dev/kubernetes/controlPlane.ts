@@ -52,7 +52,7 @@ export type ControlPlaneOptions = {
 /** The client-side limits of the scheduler and the controller-manager. */
 export type ClientLimits = 'default' | 'raised'
 
-const serviceRange = '10.255.0.0/24'
+const serviceRange = '10.255.0.0/20'
 
 /**
  * Starts etcd and kube-apiserver, and the controller-manager and the scheduler if their binaries are given. Data and

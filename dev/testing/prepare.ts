@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { obtainGatewayDefinitions } from '#dev/gateway/definitions.ts'
 import { obtainGoProgram } from '#dev/goPrograms.ts'
 import { resolveBinaries } from '#dev/kubernetes/binaries.ts'
 import { missingForContainerd } from '#dev/node/index.ts'
@@ -23,13 +24,13 @@ const servers: readonly Stage[] = ['integration', 'faults', 'timing', 'clients',
 const needs: readonly Need[] = [
   {
     name: 'the control plane of Kubernetes',
-    stages: [...servers, 'packaging', 'values', 'e2e'],
+    stages: [...servers, 'packaging', 'values', 'e2e', 'gateway'],
     obtain: (options) =>
       resolveBinaries(['etcd', 'kube-apiserver', 'kubectl', 'kube-controller-manager', 'kube-scheduler'], options),
   },
   {
     name: 'the nodes of Kubernetes',
-    stages: ['e2e'],
+    stages: ['e2e', 'gateway'],
     obtain: async (options) => {
       await resolveBinaries(['kwok'], options)
       if (missingForContainerd(options.env).length > 0) return
@@ -41,6 +42,14 @@ const needs: readonly Need[] = [
   { name: 'Helm', stages: ['packaging', 'values'], obtain: (options) => obtainGoProgram('helm', options) },
   { name: 'promtool', stages: ['packaging'], obtain: (options) => obtainGoProgram('promtool', options) },
   { name: 'Caddy', stages: ['packaging'], obtain: (options) => obtainGoProgram('caddy', options) },
+  {
+    name: 'Traefik',
+    stages: ['gateway'],
+    obtain: async (options) => {
+      await obtainGoProgram('traefik', options)
+      obtainGatewayDefinitions(options.env)
+    },
+  },
   // Tests install the packed client into an empty project.
   { name: 'the dependencies of the client package', stages: ['integration'], obtain: async () => cachePackages() },
 ]

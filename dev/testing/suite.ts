@@ -21,6 +21,7 @@ const limitsMs = {
   e2e: 20 * minuteMs,
   faults: 40 * minuteMs,
   packaging: 30 * minuteMs,
+  gateway: 20 * minuteMs,
   timing: 30 * minuteMs,
   clients: 40 * minuteMs,
   model: 60 * minuteMs,
@@ -30,7 +31,7 @@ const limitsMs = {
   crash: 300 * minuteMs,
 }
 /** The stages whose failed files run again. The others are random, or measure. */
-const repeated: readonly Stage[] = ['unit', 'integration', 'e2e', 'faults', 'packaging']
+const repeated: readonly Stage[] = ['unit', 'integration', 'e2e', 'faults', 'packaging', 'gateway']
 const retryLimitMs = 8 * minuteMs
 
 /** A part of a test run. */

@@ -1,14 +1,16 @@
 import { createSocket } from 'node:dgram'
-import { connect, type Socket } from 'node:net'
+import { on, once } from 'node:events'
+import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
+import { WebSocket } from 'ws'
 import { readEnvironment } from './environment.ts'
 import { type RunningWorld, startWorld } from './world.ts'
 
 let world: RunningWorld | undefined
-const sockets: Socket[] = []
+const connections: { leave: () => void }[] = []
 afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.destroy()
+  for (const connection of connections.splice(0)) connection.leave()
   await world?.drain()
 })
 
@@ -18,12 +20,35 @@ const aWorld = async (env: Record<string, string> = {}): Promise<RunningWorld> =
   return world
 }
 
-const aPlayer = (port: number) => {
+type Heard = { readonly value?: string | Buffer }
+
+const withLines = (port: number) => {
   const socket = connect(port, '127.0.0.1')
-  sockets.push(socket)
   const lines = createInterface(socket)[Symbol.asyncIterator]()
-  const hears = async (): Promise<object> => JSON.parse((await lines.next()).value)
-  return { socket, hears }
+  return {
+    next: (): Promise<Heard> => lines.next(),
+    says: (text: string) => void socket.write(`${text}\n`),
+    leave: () => void socket.destroy(),
+  }
+}
+const withWebSocket = (port: number) => {
+  const webSocket = new WebSocket(`ws://127.0.0.1:${port}`, { origin: 'https://game.example' })
+  const messages = on(webSocket, 'message', { close: ['close'] })
+  return {
+    next: async (): Promise<Heard> => ({ value: (await messages.next()).value[0] }),
+    says: (text: string) => webSocket.send(text),
+    leave: () => webSocket.close(),
+  }
+}
+const kinds = [
+  ['lines', withLines],
+  ['a WebSocket', withWebSocket],
+] as const
+
+const aPlayer = (port: number, kind: (typeof kinds)[number][1] = withLines) => {
+  const { next, says, leave } = kind(port)
+  connections.push({ leave })
+  return { says, leave, hears: async (): Promise<object> => JSON.parse(String((await next()).value)) }
 }
 
 const readiness = async (of: RunningWorld) => {
@@ -31,24 +56,49 @@ const readiness = async (of: RunningWorld) => {
   return { status: answer.status, body: await answer.json() }
 }
 
-test('a player receives the world, the run, its own address and its own messages', async () => {
-  const { gamePort } = await aWorld({ ORRERY_MAP_NAME: 'hall' })
-  const player = aPlayer(gamePort)
-  const server = { worldId: 'wld-1', runId: 'run-1', mapName: 'hall' }
-  expect(await player.hears()).toMatchObject({ event: 'welcome', ...server, client: '127.0.0.1' })
-  player.socket.write('hello\n')
-  expect(await player.hears()).toEqual({ event: 'echo', text: 'hello' })
+test.each(kinds)(
+  'a player with %s receives the world, the run, its own address and its own messages',
+  async (_, kind) => {
+    const { gamePort } = await aWorld({ ORRERY_MAP_NAME: 'hall' })
+    const player = aPlayer(gamePort, kind)
+    const server = { worldId: 'wld-1', runId: 'run-1', mapName: 'hall' }
+    expect(await player.hears()).toMatchObject({ event: 'welcome', ...server, client: '127.0.0.1' })
+    player.says('hello')
+    expect(await player.hears()).toEqual({ event: 'echo', text: 'hello' })
+  },
+)
+
+test.each([
+  ['lines', 'a WebSocket', withLines, withWebSocket],
+  ['a WebSocket', 'lines', withWebSocket, withLines],
+] as const)(
+  'readiness reports players with %s and a queue with %s, whose first gets a free place',
+  async (_a, _b, kind, other) => {
+    const running = await aWorld({ ORRERY_CAPACITY: '1' })
+    const first = aPlayer(running.gamePort, kind)
+    await first.hears()
+    const second = aPlayer(running.gamePort, other)
+    expect(await second.hears()).toMatchObject({ event: 'queued', place: 1 })
+    expect(await readiness(running)).toEqual({ status: 200, body: { active: 1, queued: 1 } })
+    first.leave()
+    expect(await second.hears()).toMatchObject({ event: 'welcome' })
+  },
+)
+
+test('a player with a WebSocket gets a ping every 30 s', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { gamePort } = await aWorld()
+  const webSocket = new WebSocket(`ws://127.0.0.1:${gamePort}`)
+  connections.push({ leave: () => webSocket.close() })
+  await once(webSocket, 'message')
+  vi.advanceTimersByTime(30_000)
+  await once(webSocket, 'ping')
 })
 
-test('readiness reports players and queue, and the first in the queue gets a free place', async () => {
-  const running = await aWorld({ ORRERY_CAPACITY: '1' })
-  const first = aPlayer(running.gamePort)
-  await first.hears()
-  const second = aPlayer(running.gamePort)
-  expect(await second.hears()).toMatchObject({ event: 'queued', place: 1 })
-  expect(await readiness(running)).toEqual({ status: 200, body: { active: 1, queued: 1 } })
-  first.socket.destroy()
-  expect(await second.hears()).toMatchObject({ event: 'welcome' })
+test('answers an HTTP request that does not ask for a WebSocket with 426', async () => {
+  const { gamePort } = await aWorld()
+  expect((await fetch(`http://127.0.0.1:${gamePort}/`)).status).toBe(426)
 })
 
 test('answers a datagram on the same port', async () => {
@@ -60,22 +110,24 @@ test('answers a datagram on the same port', async () => {
   socket.close()
 })
 
-test('a drain notifies the players, is not ready, and ends with the last of them', async () => {
+test.each(kinds)('a drain notifies players with %s, is not ready, and ends with the last of them', async (_, kind) => {
   const running = await aWorld()
-  const player = aPlayer(running.gamePort)
+  const player = aPlayer(running.gamePort, kind)
   await player.hears()
   const drained = running.drain()
   expect(await player.hears()).toMatchObject({ event: 'closing' })
   expect((await readiness(running)).status).toBe(503)
-  player.socket.end()
+  player.leave()
   await drained
   world = undefined
 })
 
-test('a drain ends after its limit', async () => {
+test('a drain ends after its limit, also with a connection that has no player yet', async () => {
   const running = await aWorld({ ORRERY_DRAIN_MS: '50' })
-  const player = aPlayer(running.gamePort)
-  await player.hears()
+  for (const [, kind] of kinds) await aPlayer(running.gamePort, kind).hears()
+  const socket = connect(running.gamePort, '127.0.0.1')
+  connections.push({ leave: () => socket.destroy() })
+  await new Promise<void>((sent) => socket.write('GET / HTTP/1.1\r\n', () => sent()))
   await running.drain()
   world = undefined
 })

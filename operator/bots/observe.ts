@@ -3,8 +3,9 @@ import { endOf } from '#operator/pods/podState.ts'
 import { isJoinable } from '#shared/domain/phases.ts'
 import { controllerOf } from '#shared/kube/objects.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
-import type { World } from '#shared/resources/world.ts'
+import { botAddressOf } from './address.ts'
 import { indexOf } from './pod.ts'
+import type { PlanInput } from './step.ts'
 
 /**
  * The pods with the bot deployment's label, by index, lowest first, each in one bucket:
@@ -58,8 +59,11 @@ export type ActiveWorld = { readonly isActive: true; readonly runId: string; rea
 /** The reason why a bot deployment's world has no Active run. */
 export type InactiveWorld = { readonly isActive: false; readonly reason: string; readonly message: string }
 
+type WorldInput = Pick<PlanInput, 'bots' | 'world' | 'serverIp'>
+
 /** Observes the world of a bot deployment: its Active run, or why it has none. */
-export const observeWorld = (worldName: string, world: World | undefined): ActiveWorld | InactiveWorld => {
+export const observeWorld = ({ bots, world, serverIp }: WorldInput): ActiveWorld | InactiveWorld => {
+  const { worldName } = bots.spec
   const inactive = (reason: string, message: string): InactiveWorld => ({ isActive: false, reason, message })
   if (world === undefined) {
     return inactive('WorldNotFound', `World ${worldName} does not exist in this namespace. The bots wait for it.`)
@@ -67,12 +71,9 @@ export const observeWorld = (worldName: string, world: World | undefined): Activ
   if (world.metadata.deletionTimestamp !== undefined) {
     return inactive('WorldDeleting', `World ${worldName} is being deleted.`)
   }
-  const { phase = 'Inactive', runId, address } = world.status ?? {}
+  const { phase = 'Inactive', runId } = world.status ?? {}
   if (!isJoinable({ phase }) || runId === undefined) {
     return inactive('WorldNotActive', `Waiting for the world to be Active; its phase is ${phase}.`)
   }
-  return { isActive: true, runId, address: address && hostAndPort(address) }
+  return { isActive: true, runId, address: botAddressOf(world, serverIp) }
 }
-
-const hostAndPort = ({ host, port }: { host: string; port: number }): string =>
-  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`

@@ -56,13 +56,13 @@ const deleted: Case<PlanInput, Plan> = (input) =>
   input.bots.metadata.deletionTimestamp === undefined ? undefined : planDeleted(input)
 
 const worldNotActive: Case<PlanInput, Plan> = (input) => {
-  const state = observeWorld(input.bots.spec.worldName, input.world)
+  const state = observeWorld(input)
   return state.isActive ? undefined : planInactiveWorld(input, state)
 }
 
 /** The world has an Active run. */
 const worldActive: Case<PlanInput, Plan> = (input) => {
-  const state = observeWorld(input.bots.spec.worldName, input.world)
+  const state = observeWorld(input)
   return state.isActive ? planFirst([newRun, ended, expired, underWay], { ...input, activeWorld: state }) : undefined
 }
 

@@ -23,6 +23,8 @@ export type PlanInput = {
   readonly bots: BotDeployment
   /** The World that the bot deployment names, in its namespace. */
   readonly world: World | undefined
+  /** The address of the pod of the world's server. */
+  readonly serverIp: string | undefined
   /** All bot deployments of that world, this one included. */
   readonly siblings: readonly BotDeployment[]
   /** The pods with the bot deployment's label in its namespace, strangers included. */

@@ -77,5 +77,7 @@ export const explainRefusal = (error: KubeError, object: string): Diagnosis => {
 export const refusalReasons: readonly string[] = [
   ...refusals.map(({ reason }) => reason),
   'PodNameTaken',
+  'RouteNameTaken',
+  'ServiceNameTaken',
   'HostPortNotAllowed',
 ]

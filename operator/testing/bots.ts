@@ -118,6 +118,7 @@ export type TestInput = Partial<PlanInput> & { bots: BotDeployment }
 export const planFor = (input: TestInput): Plan =>
   plan({
     world: active(),
+    serverIp: undefined,
     pods: [],
     policy: {},
     settings,

@@ -212,6 +212,7 @@ export const planFor = (
     nowMs,
     node: undefined,
     service: undefined,
+    route: 'unserved',
     serviceUnusedMs: Number.POSITIVE_INFINITY,
     queue: undefined,
     policy: {},

@@ -403,6 +403,7 @@ test('the same input gives the same plan', () => {
     pod: aPod({ status: outOfMemory }),
     node: aNode(),
     service: undefined,
+    route: 'unserved' as const,
     serviceUnusedMs: 0,
     queue: undefined,
     policy: {},

@@ -5,6 +5,7 @@ import { findImageFault } from '#shared/images.ts'
 import { isServiceName } from '#shared/kube/names.ts'
 import { remedies } from '#shared/resources/remedies.ts'
 import type { WorldRun } from '#shared/resources/world.ts'
+import { routeNotAvailable } from './route.ts'
 import type { PlanInput } from './step.ts'
 
 const imageFaults = {
@@ -24,6 +25,7 @@ export const explainForbidden = (input: PlanInput, run: WorldRun): Diagnosis | u
   if (hasService(strategy) && !isServiceName(world.metadata.name)) {
     return seriousDiagnosis('NameNotAllowed', nameFault, world.metadata.name)
   }
+  if (strategy === 'Route' && input.route === 'unserved') return routeNotAvailable
   const hostPortFault = strategy === 'HostPort' ? explainHostPortFault(input, run) : undefined
   if (hostPortFault !== undefined) return seriousDiagnosis('HostPortNotAllowed', hostPortFault)
   if (policy.organization !== undefined || image === settings.defaultServerImage) return undefined

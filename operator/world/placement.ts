@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { NewPod } from '#operator/pods/pod.ts'
-import { computeGroups, computeRegions } from '#shared/enumerations.ts'
+import { computeGroups, computeRegions, type serviceTypes } from '#shared/enumerations.ts'
 import { namePatterns } from '#shared/kube/names.ts'
 import { withDefined } from '#shared/optional.ts'
 import { type ParseResult, withErrors } from '#shared/parseResult.ts'
@@ -115,9 +115,9 @@ type PlacedService = {
 export const placeService = (
   placements: readonly Placement[],
   compute: Compute | undefined,
-  type: string,
+  type: (typeof serviceTypes)[number] | undefined,
 ): PlacedService => {
-  if (type === 'ClusterIP') return { spec: {}, annotations: {} }
+  if (type === undefined || type === 'ClusterIP') return { spec: {}, annotations: {} }
   const placed = findPlacement(placements, compute)?.service ?? service.parse({})
   const { annotations, loadBalancerClass, allocateNodePorts, externalTrafficPolicy } = placed
   if (type !== 'LoadBalancer') return { spec: { externalTrafficPolicy }, annotations }

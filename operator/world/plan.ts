@@ -168,11 +168,14 @@ const planLateStart = (input: RunInput, { status, detail }: Plan): Plan => {
 
 /** Returns the last refusal of a pod or service that is missing, or else the reason why the server is not Ready. */
 const explainDelay = (
-  { world, run, pod, service }: RunInput,
+  { world, run, pod, service, route }: RunInput,
   planned: WorldStatus,
 ): NonNullable<WorldRun['failure']> => {
   const refused = world.status?.conditions?.find(({ reason }) => refusalReasons.includes(reason))
-  const isMissing = pod === undefined || (service === undefined && hasService(run.strategy))
+  const isMissing =
+    pod === undefined ||
+    (service === undefined && hasService(run.strategy)) ||
+    (route === undefined && run.strategy === 'Route')
   const isRefused = refused !== undefined && isMissing
   const ready = planned.conditions?.find(({ type }) => type === 'Ready')
   const { reason, message } = isRefused ? refused : { reason: ready?.reason ?? '', message: planned.message ?? '' }

@@ -106,6 +106,7 @@ const look = (cluster: Cluster, world: World) => {
       ...cluster,
       world,
       settings,
+      route: 'unserved',
       serviceUnusedMs: Number.POSITIVE_INFINITY,
       newRunId: () => runB,
       allotPorts,
@@ -161,6 +162,8 @@ const execute = (cluster: Cluster, world: World, step: Step): Cluster => {
     case 'createService':
       return { ...cluster, service: aService(step.run.strategy, { run: step.run.id }) }
     case 'addPlaceholders':
+    case 'createRoute':
+    case 'repairRoute':
       return cluster
     case 'deleteService':
       return { ...cluster, service: undefined }

@@ -7,10 +7,10 @@ import { isServiceOf } from './service.ts'
 import type { PlanInput, Step } from './step.ts'
 
 /**
- * Returns the steps that put back the labels by which caches, Services and network policies select the world's own pod and
- * Service. An object in the input may be absent from the caches because it lacks them.
+ * Returns the steps that put back the labels by which caches, Services and network policies select the world's own pod,
+ * Service and route. An object in the input may be absent from the caches because it lacks them.
  */
-export const repairSteps = ({ world, pod, service }: PlanInput): Step[] => {
+export const repairSteps = ({ world, pod, service, route }: PlanInput): Step[] => {
   const {
     metadata: { name, uid },
     status,
@@ -29,6 +29,10 @@ export const repairSteps = ({ world, pod, service }: PlanInput): Step[] => {
       ...(isOfRun && { [labels.run]: runId }),
     })
     if (patch !== undefined) steps.push({ verb: 'repairService', service, patch })
+  }
+  if (typeof route === 'object' && controllerOf(route)?.uid === service?.metadata.uid) {
+    const patch = patchLabels(route.metadata.labels, { [labels.world]: name })
+    if (patch !== undefined) steps.push({ verb: 'repairRoute', route, patch })
   }
   return steps
 }

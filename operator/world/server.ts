@@ -19,12 +19,12 @@ import { explainBlockedEnd, explainUnreachable, nextChangeMs } from '#operator/p
 import { publicPorts } from '#shared/domain/ports.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
+import type { Network } from './addresses.ts'
 import { planEnded } from './ended.ts'
 import { explainForbidden } from './forbidden.ts'
 import { explainHostPortWait, rangeTooSmall, replaceAfterMs } from './hostPortWait.ts'
 import { type OwnServer, observeServer, type Server, serverDeletionSteps } from './observe.ts'
 import { countLoss, endRun, markReady, nextPodAtMs } from './run.ts'
-import type { Network } from './service.ts'
 import { type Outcome, planWith, recordOnly } from './status.ts'
 import type { Plan, PlanInput } from './step.ts'
 

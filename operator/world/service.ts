@@ -9,6 +9,7 @@ import {
   type Protocol,
   protocolsOf,
   publicPorts,
+  serviceTypeOf,
   type WorldPort,
 } from '#shared/domain/ports.ts'
 import { controllerOf } from '#shared/kube/objects.ts'
@@ -17,22 +18,23 @@ import { labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import { remedies } from '#shared/resources/remedies.ts'
 import { type PodLabels, podSelectors } from '#shared/resources/selectors.ts'
-import type { World, WorldAddress, WorldRun } from '#shared/resources/world.ts'
+import type { World, WorldRun } from '#shared/resources/world.ts'
+import {
+  addressesAt,
+  addressPending,
+  type Found,
+  heldBy,
+  lastAddressesOr,
+  type Network,
+  type NumberOf,
+} from './addresses.ts'
 import { runIdIn } from './observe.ts'
 import { placeService } from './placement.ts'
 import { serverLabels } from './pod.ts'
 import { type AllottedPorts, ingressHostOf, poolNameOf } from './portPools.ts'
+import { planRoute } from './route.ts'
 import type { WorldSettings } from './settings.ts'
 import type { PlanInput, Step } from './step.ts'
-
-/** The steps for the network of a run, its addresses, and why there are none, or why they are the last ones that were known. */
-export type Network = {
-  readonly steps: readonly Step[]
-  readonly requeueAfterMs?: number
-  readonly addresses?: WorldAddress[]
-  readonly missing?: Diagnosis
-}
-type Found = Pick<Network, 'addresses' | 'missing'>
 
 /**
  * Builds the service of a run, with the world's name: its public ports, to the pod of that run only. The placement sets what is
@@ -45,14 +47,15 @@ export const buildService = (
   policy: NamespacePolicy = {},
   numbers?: readonly number[],
 ): Service & { spec: object } => {
-  const placed = placeService(placement, run.compute, run.strategy)
+  const type = serviceTypeOf(run.strategy)
+  const placed = placeService(placement, run.compute, type)
   const names = { owner: world, name: world.metadata.name, labels: serverLabels(world, run, policy) }
   return {
     apiVersion: 'v1',
     kind: 'Service',
     metadata: ownedMetadata({ ...names, annotations: placed.annotations }),
     spec: {
-      type: run.strategy,
+      ...withDefined({ type }),
       selector: selectorOf(world, run),
       ports: servicePortsOf(run, numbers),
       ...placed.spec,
@@ -61,17 +64,22 @@ export const buildService = (
 }
 
 /**
- * Returns the ports of the service of a run: one for each protocol of each public port. Their numbers are those of the container
- * unless `numbers` has others.
+ * Returns the ports of the service of a run: one for each protocol of each public port that players reach through it. Their numbers
+ * are those of the container unless `numbers` has others.
  */
-export const servicePortsOf = ({ ports }: Pick<WorldRun, 'ports'>, numbers: readonly number[] = []): ServicePort[] =>
+export const servicePortsOf = (
+  { ports, strategy }: Pick<WorldRun, 'ports'> & Partial<Pick<WorldRun, 'strategy'>>,
+  numbers: readonly number[] = [],
+): ServicePort[] =>
   publicPorts(ports).flatMap((port, at) =>
-    protocolsOf(port).map((protocol) => ({
-      name: servicePortName(port, protocol),
-      port: numbers[at] ?? port.containerPort,
-      targetPort: port.containerPort,
-      protocol,
-    })),
+    protocolsOf(port)
+      .filter((protocol) => strategy !== 'Route' || protocol === 'TCP')
+      .map((protocol) => ({
+        name: servicePortName(port, protocol),
+        port: numbers[at] ?? port.containerPort,
+        targetPort: port.containerPort,
+        protocol,
+      })),
   )
 
 const servicePortName = ({ name }: WorldPort, protocol: Protocol): string => `${name}-${protocol.toLowerCase()}`
@@ -97,16 +105,15 @@ export const planNetwork = (input: PlanInput, run: WorldRun): Network => {
     return { steps: [], missing: serviceNameTaken(world.metadata.name) }
   }
   if (service.metadata.deletionTimestamp !== undefined) {
-    const finalizers = (service.metadata.finalizers ?? []).join(', ')
-    const holder = finalizers === '' ? '' : ` Finalizer ${finalizers} holds it.`
-    return { steps: [], missing: addressPending(`${previousService}${holder}`) }
+    return { steps: [], missing: addressPending(`${previousService}${heldBy(service.metadata)}`) }
   }
-  if (!isServiceOf(service, run.id) || service.spec?.type !== run.strategy) {
+  if (!isServiceOf(service, run.id) || service.spec?.type !== serviceTypeOf(run.strategy)) {
     return { ...replaceService(input, run), missing: addressPending(previousService) }
   }
   const shared = sharedPortsOf(input, run, service)
-  const spec = repairSpec(service.spec, selectorOf(world, run), servicePortsOf(run, shared?.numbers))
+  const spec = repairSpec(service.spec ?? {}, selectorOf(world, run), servicePortsOf(run, shared?.numbers))
   const steps: Step[] = spec === undefined ? [] : [{ verb: 'repairService', service, patch: { spec } }]
+  if (run.strategy === 'Route') return planRoute(input, run, service, steps)
   const found = addressesOf(input, run, service, shared)
   return { steps, ...found, ...(shared?.isCrowded ? { requeueAfterMs: crowdedRetryMs } : {}) }
 }
@@ -158,7 +165,6 @@ const repairSpec = (present: NonNullable<Service['spec']>, selector: PodLabels, 
 export const isServiceOf = (service: Service, runId: string): boolean =>
   [runIdOf(service), service.spec?.selector?.[labels.run]].includes(runId)
 
-const addressPending = (message: string): Diagnosis => pendingDiagnosis('AddressPending', message)
 const previousService = 'Waiting for the deletion of the service of the previous run.'
 
 /**
@@ -202,35 +208,6 @@ export const isServiceUsed = ({ world, service, pod }: Pick<PlanInput, 'world' |
   if (service === undefined || pod === undefined || controllerOf(pod)?.uid !== world.metadata.uid) return false
   const runId = runIdIn(world, pod)
   return runId !== undefined && isServiceOf(service, runId)
-}
-
-/** Returns the addresses of the public ports at a host, or undefined if the number of a port is not known yet. */
-const addressesAt = (
-  host: string,
-  run: WorldRun,
-  numberOf: NumberOf = ({ containerPort }) => containerPort,
-): { addresses: WorldAddress[] } | undefined => {
-  const addresses = publicPorts(run.ports).flatMap((port) => {
-    const number = numberOf(port)
-    return number === undefined ? [] : [{ name: port.name, protocol: port.protocol, host, port: number }]
-  })
-  return addresses.length === publicPorts(run.ports).length ? { addresses } : undefined
-}
-
-type NumberOf = (port: WorldPort) => number | undefined
-
-/** Returns the last addresses of a running server, which its players still reach while an address is missing, or why there are none. */
-const lastAddressesOr = (
-  { world: { status }, pod }: PlanInput,
-  run: WorldRun,
-  missing: Diagnosis,
-  numberOf?: NumberOf,
-): Found => {
-  const isSameServer = status?.run?.id === run.id && status.deployment?.externalId === pod?.metadata.uid
-  const last = isSameServer ? status.addresses : undefined
-  if (last?.[0] === undefined) return { missing }
-  const addresses = addressesAt(last[0].host, run, numberOf)?.addresses ?? last
-  return { addresses, missing: seriousDiagnosis('AddressMissing', `${missing.message} Its last address is shown.`) }
 }
 
 /** Returns the addresses of ports of the server's node. */

@@ -1,6 +1,7 @@
 import type { RestartSettings } from '#operator/lifecycle/restartBudget.ts'
 import type { PodSettings } from '#operator/pods/pod.ts'
 import type { StopSettings } from '#operator/pods/termination.ts'
+import type { Gateway, RouteUrl } from '#shared/domain/gateway.ts'
 import type { HostPorts } from '#shared/domain/hostPorts.ts'
 import { serviceTypes } from '#shared/enumerations.ts'
 import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
@@ -23,6 +24,8 @@ export type WorldSettings = RestartSettings &
     readonly defaultStrategy: (typeof defaultStrategies)[number]
     /** The host ports that servers may use. */
     readonly hostPorts: HostPorts
+    /** The Gateway of worlds with the strategy Route, and their URLs; undefined if there is none. */
+    readonly route?: { readonly gateway: Gateway; readonly url: RouteUrl }
     /** The kinds of addresses of nodes, the preferred one first. */
     readonly nodeAddressTypes: readonly string[]
     /** The part of a limit that a pod requests, above 0 and at most 1. */

@@ -1,4 +1,5 @@
 import type { PlanOf } from '#operator/lifecycle/plan.ts'
+import type { HttpRoute, NewRoute } from '#operator/pods/httpRoute.ts'
 import type { LabelPatch, MapPatch } from '#operator/pods/labels.ts'
 import type { Node } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
@@ -21,6 +22,9 @@ export type Step =
   | { readonly verb: 'forceDeletePod'; readonly pod: Pod }
   /** `numbers` has the port of the Service for each public port, if the Service shares its address. */
   | { readonly verb: 'createService'; readonly run: WorldRun; readonly numbers?: readonly number[] }
+  /** Creates the route to a service, which owns it: the garbage collector deletes it after the service. */
+  | { readonly verb: 'createRoute'; readonly service: Service; readonly route: NewRoute }
+  | { readonly verb: 'repairRoute'; readonly route: HttpRoute; readonly patch: LabelPatch | { readonly spec: object } }
   | { readonly verb: 'deleteService'; readonly service: Service }
   /** Makes kube-proxy forget the server of a Service that has ended (`placeholder.ts`). */
   | { readonly verb: 'addPlaceholders'; readonly service: Service }
@@ -54,6 +58,8 @@ export type PlanInput = {
   readonly node: Node | 'gone' | undefined
   /** The service with the world's name, which may be a stranger's. */
   readonly service: Service | undefined
+  /** The route with the world's name, which may be a stranger's; `unserved` if the cluster has no routes or no setting names a Gateway. */
+  readonly route: HttpRoute | 'unserved' | undefined
   /** The time for which this process has seen that service without the pod of its run. */
   readonly serviceUnusedMs: number
   /** The last queue report of this pod's server to this process. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { networkingStrategies } from '#shared/enumerations.ts'
 import {
   countServicePorts,
   defaultPorts,
@@ -7,9 +8,12 @@ import {
   podPorts,
   podPortsOf,
   requestedPorts,
+  routeRule,
+  serviceTypeOf,
   type WorldPort,
   worldPorts,
 } from './ports.ts'
+import { serverSettings } from './world.ts'
 
 const port = (changes: Partial<WorldPort> = {}): WorldPort => ({
   name: 'game',
@@ -71,6 +75,37 @@ test('an unknown field is refused over REST, and ignored in a resource', () => {
   const ports = [{ ...port(), nodePort: 30_000 }]
   expect(requestedPorts.safeParse(ports).error?.message).toMatch(/nodePort/)
   expect(worldPorts.parse(ports)).toEqual([port()])
+})
+
+const two = [port(), port({ name: 'web', containerPort: 9000 })]
+test.each([
+  ['the default port', 'Route', defaultPorts],
+  ['one port with TCP', 'Route', [port({ protocol: 'TCP' })]],
+  ['internal ports beside it', 'Route', [port(internal), port(), port({ ...internal, name: 'x', containerPort: 1 })]],
+  ['two public ports', 'NodePort', two],
+  ['one port with UDP alone', 'Default', [port({ protocol: 'UDP' })]],
+] as const)('%s may have the strategy %s', (_, strategy, ports) => {
+  expect(serverSettings.shape.networking.parse({ strategy, ports })).toEqual({ strategy, ports })
+})
+
+test.each([
+  ['one port with UDP alone', [port({ protocol: 'UDP' })]],
+  ['an internal port with TCP', [port({ protocol: 'UDP' }), port({ ...internal, protocol: 'TCP' })]],
+  ['two public ports', two],
+])('%s cannot have the strategy Route', (_, ports) => {
+  const { error } = serverSettings.shape.networking.safeParse({ strategy: 'Route', ports })
+  expect(error?.issues).toEqual([expect.objectContaining({ path: ['ports'], message: routeRule.message })])
+})
+
+test('the strategies with a Service have one of their own type, and Route one of type ClusterIP', () => {
+  expect(Object.fromEntries(networkingStrategies.map((strategy) => [strategy, serviceTypeOf(strategy)]))).toEqual({
+    Default: undefined,
+    HostPort: undefined,
+    Route: 'ClusterIP',
+    ClusterIP: 'ClusterIP',
+    NodePort: 'NodePort',
+    LoadBalancer: 'LoadBalancer',
+  })
 })
 
 const protocols = ['TCP', 'UDP', 'TCPUDP'] as const

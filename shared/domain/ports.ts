@@ -65,9 +65,14 @@ export const protocolsOf = ({ protocol }: Pick<WorldPort, 'protocol'>): readonly
 export const publicPorts = (ports: readonly WorldPort[]): WorldPort[] =>
   ports.filter(({ expose }) => expose === 'Public')
 
+type Strategy = (typeof networkingStrategies)[number]
+
+/** Returns the type of the Service of a world with that strategy, or undefined if it has none. */
+export const serviceTypeOf = (strategy: Strategy): (typeof serviceTypes)[number] | undefined =>
+  strategy === 'Route' ? 'ClusterIP' : serviceTypes.find((type) => type === strategy)
+
 /** Reports whether a world with that strategy has a Service. */
-export const hasService = (strategy: (typeof networkingStrategies)[number]): boolean =>
-  serviceTypes.some((type) => type === strategy)
+export const hasService = (strategy: Strategy): boolean => serviceTypeOf(strategy) !== undefined
 
 /** Returns the number of entries that a Service has for these ports: one for each protocol of each public port. */
 export const countServicePorts = (ports: readonly WorldPort[]): number => publicPorts(ports).flatMap(protocolsOf).length
@@ -143,6 +148,28 @@ export const portRules: readonly PortRule[] = [
     message: 'networking.ports must not have the same hostPort twice for one protocol: change one hostPort or protocol',
   },
 ]
+
+type Networking = { readonly strategy: Strategy; readonly ports: readonly WorldPort[] }
+
+/** Reports whether a Gateway can lead to the ports: it has one host name for a world, and carries TCP. */
+const isRoutable = (ports: readonly WorldPort[]): boolean => {
+  const [first, ...others] = publicPorts(ports)
+  return first !== undefined && others.length === 0 && protocolsOf(first).includes('TCP')
+}
+
+/** The rule of ports with the strategy Route, for REST and for the API server. */
+export const routeRule = {
+  isKept: ({ strategy, ports }: Networking): boolean => strategy !== 'Route' || isRoutable(ports),
+  rule: "self.networking.strategy != 'Route' || (self.networking.ports.exists_one(p, p.expose == 'Public') && self.networking.ports.exists(p, p.expose == 'Public' && p.protocol != 'UDP'))",
+  message:
+    'networking.ports must have exactly one port with expose Public and TCP with the strategy Route: make the others Internal, or choose another strategy',
+} as const
+
+/** Adds an issue if the ports do not fit the strategy Route. */
+export const checkRoute = (networking: Networking, context: z.core.$RefinementCtx): void => {
+  if (routeRule.isKept(networking)) return
+  context.addIssue({ code: 'custom', path: ['ports'], message: routeRule.message })
+}
 
 const listOf = (port: z.ZodType<WorldPort, z.input<z.ZodObject<typeof fields>>>) =>
   z

@@ -3,7 +3,7 @@ import { computeGroups, computeRegions, networkingStrategies, worldStates } from
 import { namePatterns } from '#shared/kube/names.ts'
 import { defaultScalingProfile, scalingProfileNames } from '#shared/scalingProfiles.ts'
 import { boundedText, containerArgs, durationMinutes } from './common.ts'
-import { worldPorts } from './ports.ts'
+import { checkRoute, worldPorts } from './ports.ts'
 
 /** The fields of a world that REST, the World resource and the tables share: type, limits and description. */
 export const worldFields = {
@@ -24,7 +24,7 @@ export const worldFields = {
   strategy: z
     .enum(networkingStrategies)
     .describe(
-      "Access to the public ports for players: a Service of type ClusterIP, NodePort or LoadBalancer, ports of the node, or the operator's default.",
+      "Access to the public ports for players: a Service of type ClusterIP, NodePort or LoadBalancer, ports of the node, a host name of a Gateway for browsers, or the operator's default.",
     ),
   image: boundedText(1024)
     .regex(new RegExp(namePatterns.image), 'must be a container image without spaces')
@@ -63,6 +63,7 @@ export const serverSettings = z.object({
     .describe('Location of the server. Changes take effect with the next run.'),
   networking: z
     .object({ strategy: worldFields.strategy.default('Default'), ports: worldPorts })
+    .superRefine(checkRoute)
     .prefault({})
     .describe('Network access to the server. Changes take effect with the next run.'),
   runtime: runtimeSettings.prefault({}),

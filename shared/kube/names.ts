@@ -4,6 +4,7 @@ import { isIP } from 'node:net'
 
 const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
 const subdomain = `${label}(\\.${label})*`
+const hostLabel = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?'
 const qualified = '[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?'
 
 /** The names of objects, and the parts of labels. The patterns limit no length but that behind the slash of a key. */
@@ -12,6 +13,8 @@ export const namePatterns = {
   dnsLabel: `^${label}$`,
   /** Most objects, with at most 253 characters. */
   object: `^${subdomain}$`,
+  /** A DNS name, with at most 253 characters. */
+  host: `^${hostLabel}(\\.${hostLabel})*$`,
   /** A Service, with at most 63 characters: a DNS label of RFC 1035. */
   service: '^[a-z]([-a-z0-9]*[a-z0-9])?$',
   /** A key of a label or an annotation, with at most 253 characters before the slash. */

@@ -122,3 +122,36 @@ test('stops at once during a watch, a list or a backoff', async () => {
     await running
   }
 })
+
+test('takes an optional kind that the API server does not have for an empty one, until it has it', async () => {
+  const { cache, changes, warnings } = await startReflector({
+    lists: [
+      refuse(404, 'NotFound'),
+      refuse(404, 'NotFound'),
+      json(listOf('7', [thing('a', '1')])),
+      refuse(404, 'NotFound'),
+      json(listOf('9', [thing('a', '8', { uid: 'other' })])),
+    ],
+    watches: [refuse(404, 'NotFound')],
+    isOptional: true,
+  })
+  await cache.synced({ timeoutMs: 60_000 })
+  await eventually(() => expect(changes).toEqual(['list: added a@1', 'list: deleted a@1', 'list: added a@8']))
+  expect([cache.isServed(), warnings]).toEqual([true, []])
+})
+
+test('does not hold up others for an optional kind that it may not list, and warns until it may', async () => {
+  const { cache, changes, warnings } = await startReflector({
+    lists: [refuse(403, 'Forbidden'), refuse(403, 'Forbidden'), json(listOf('7', [thing('a', '1')]))],
+    isOptional: true,
+  })
+  await cache.synced({ timeoutMs: 60_000 })
+  await eventually(() => expect(changes).toEqual(['list: added a@1']))
+  expect([cache.isServed(), warnings.length]).toEqual([true, 2])
+})
+
+test('retries a kind that must exist with a warning', async () => {
+  const { cache, warnings } = await startReflector({ lists: Array.from({ length: 99 }, () => refuse(404, 'NotFound')) })
+  await eventually(() => expect(warnings.length).toBeGreaterThan(1))
+  expect([cache.hasSynced(), cache.isServed()]).toEqual([false, false])
+})

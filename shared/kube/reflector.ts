@@ -2,7 +2,7 @@ import { type Clock, sleep } from '#shared/clock.ts'
 import { withDefined } from '#shared/optional.ts'
 import { type BackoffTiming, createBackoff } from './backoff.ts'
 import type { Client, Selection } from './client.ts'
-import { KubeError } from './errors.ts'
+import { isForbidden, isNotFound, KubeError } from './errors.ts'
 import { type KubeLog, withFields } from './log.ts'
 import type { KubeMetrics } from './metrics.ts'
 import type { KubeObject } from './objects.ts'
@@ -20,6 +20,8 @@ export type Reflector<T> = {
   /** Reports whether a full list was read. `synced` waits for it and rejects after `timeoutMs`. */
   hasSynced(): boolean
   synced(options: { timeoutMs: number; signal?: AbortSignal }): Promise<void>
+  /** Reports whether the API server serves the kind, as far as is known. Only an optional kind may be absent. */
+  isServed(): boolean
   /** Calls the listener for each change after the store has it. Exceptions of a listener are logged. */
   onChange(listener: (change: Change<T>) => void): void
   /** Calls the listener after each full list, when its changes have been reported. */
@@ -49,6 +51,8 @@ type Options<T extends KubeObject> = Selection & {
   indexers?: Indexers<T>
   /** Returns the part of an object that the cache keeps; all of it by default. */
   keep?: (object: T) => T
+  /** Takes a kind that the API server does not have, or does not show from the start, for one without objects, and asks again. */
+  isOptional?: boolean
   timing?: Partial<ReflectorTiming>
   metrics?: KubeMetrics
 }
@@ -70,6 +74,7 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
   const listed = createListeners<void>(log)
   let position: Position = unknownPosition
   let heardAtMs = Number.NEGATIVE_INFINITY
+  let isServed = false
   const hasSynced = (): boolean => heardAtMs > Number.NEGATIVE_INFINITY
   const silentMs = (): number => clock.monotonic() - heardAtMs
   const metrics = options.metrics?.reflector(plural, silentMs)
@@ -77,13 +82,23 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
 
   const list = async (signal: AbortSignal): Promise<void> => {
     const answer = await client.list({ ...selection, keep, signal })
-    heardAtMs = clock.monotonic()
-    const changes = store.replace(answer.items)
-    position = positionAt(answer.resourceVersion)
-    for (const change of changes) changed.tell(change)
+    isServed = true
+    replace(answer.items, positionAt(answer.resourceVersion))
     versions.reset(answer.resourceVersion)
+    listed.tell()
+  }
+  const replace = (objects: readonly T[], next: Position): void => {
+    heardAtMs = clock.monotonic()
+    const changes = store.replace(objects)
+    position = next
+    for (const change of changes) changed.tell(change)
     metrics?.countList()
-    log.debug({ objects: answer.items.length, changes: changes.length }, 'cache: listed')
+    log.debug({ objects: objects.length, changes: changes.length }, 'cache: listed')
+  }
+  const empty = (): void => {
+    if (isServed || !hasSynced()) log.info({}, 'cache: the API server does not serve this kind of object')
+    isServed = false
+    replace([], unknownPosition)
     listed.tell()
   }
   const applyEvent = (event: WatchEvent<T>): void => {
@@ -94,6 +109,21 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
     for (const change of changes) changed.tell(change)
     versions.advance(event.version)
   }
+  /** Takes note of an error. Returns the delay until the next attempt in milliseconds. */
+  const recover = (error: unknown, backoffMs: number): number => {
+    const isMissing = options.isOptional === true && isNotFound(error)
+    // A right that is missing from the start must not hold up those who wait for the first list.
+    if (isMissing || (options.isOptional === true && isForbidden(error) && !hasSynced())) empty()
+    if (isMissing) return backoffMs
+    position = positionAfter(position, error)
+    const delayMs = Math.max(backoffMs, error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0)
+    const remedy = remedyOf(error, client.resource)
+    log.warn(
+      { delayMs, mustList: position.mustList, ...withDefined({ remedy }), err: error },
+      'cache: interrupted, will retry',
+    )
+    return delayMs
+  }
   const fill = async (signal: AbortSignal): Promise<void> => {
     const backoff = createBackoff(timing, clock, random)
     while (!signal.aborted) {
@@ -103,14 +133,7 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
         for await (const event of feed(position.version, signal)) applyEvent(event)
       } catch (error) {
         if (signal.aborted) return
-        position = positionAfter(position, error)
-        const delayMs = Math.max(backoff(), error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0)
-        const remedy = remedyOf(error, client.resource)
-        log.warn(
-          { delayMs, mustList: position.mustList, ...withDefined({ remedy }), err: error },
-          'cache: interrupted, will retry',
-        )
-        await sleep(clock, delayMs, signal)
+        await sleep(clock, recover(error, backoff()), signal)
       }
     }
   }
@@ -119,6 +142,7 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
     // A shutdown must not wait for a version that the cache no longer gets.
     run: (signal) => fill(signal).finally(versions.end),
     hasSynced,
+    isServed: () => isServed,
     synced: async ({ timeoutMs, signal }) => {
       if (hasSynced()) return
       const done = new AbortController()

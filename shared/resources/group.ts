@@ -43,6 +43,14 @@ export const definitionResource: Resource = {
   kind: 'CustomResourceDefinition',
 }
 
+/** The routes of Gateway API. Their definition is not part of Kubernetes, so a cluster may lack it. */
+export const httpRouteResource: Resource = {
+  group: 'gateway.networking.k8s.io',
+  version: 'v1',
+  plural: 'httproutes',
+  kind: 'HTTPRoute',
+}
+
 /** The field managers of server-side apply: the API writes specs, the operator writes status. */
 export const fieldManagers = { api: 'orrery-api', operator: 'orrery-operator' } as const
 

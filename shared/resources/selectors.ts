@@ -26,6 +26,7 @@ export const cacheSelectors = {
   servers: `${labels.world},!${labels.botDeployment}`,
   bots: labels.botDeployment,
   services: labels.world,
+  routes: labels.world,
 } as const
 
 /** Returns the selector of the bots of a BotDeployment, as text of a list request. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { idField, instant } from '#shared/domain/common.ts'
 import { hasEnded } from '#shared/domain/phases.ts'
-import { maxPorts, portRules, runPorts } from '#shared/domain/ports.ts'
+import { maxPorts, portRules, routeRule, runPorts } from '#shared/domain/ports.ts'
 import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#shared/domain/world.ts'
 import { deploymentStatuses, portProtocols, type WorldPhase, worldPhases } from '#shared/enumerations.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
@@ -91,7 +91,7 @@ export const worldSpecSchema = z
         message:
           'runtime.capacity must not exceed the capacity of the scaling profile, which is the number in its name: lower it, or choose a larger scaling.profile',
       },
-      ...portRules.map(({ rule, message }) => ({ rule, message })),
+      ...[...portRules, routeRule].map(({ rule, message }) => ({ rule, message })),
     ],
   })
 
@@ -160,6 +160,7 @@ const portAddress = z.object({
   name: z.string().max(15).describe('Name of the port in spec.networking.ports.'),
   protocol: z.enum(portProtocols).describe('Protocol of the port. TCPUDP means both.'),
   ...address.shape,
+  url: z.string().max(300).exactOptional().describe('WebSocket URL of the port. Present with the strategy Route.'),
 })
 
 const { organizationId, projectId, worldId } = grantedTo.shape

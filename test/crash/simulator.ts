@@ -25,17 +25,19 @@ const now = (): string => new Date().toISOString()
 const nodeName = 'crash-node-1'
 
 /**
- * Starts the actors beside the operator, which are never killed. The kubelet binds pods, runs servers as their first
- * argument says (`fails`, `fails-first`, `ends`, `never`; otherwise they become ready) and stops them at once. The
- * API's part of a deletion removes its finalizer once no server or bot is left, unless `releases` is false because a
+ * Starts the actors beside the operator, which are never killed. The kubelet binds pods, unless `binds` is false because a
+ * scheduler does it, runs servers as their first argument says (`fails`, `fails-first`, `ends`, `never`; otherwise they become
+ * ready) and stops them at once. The API's part of a deletion removes its finalizer once no server or bot is left, unless `releases` is false because a
  * real API does it. They see only objects with the labels. The cluster is that of this worker, unless another is given.
  */
 export const startSimulator = ({
   labelSelector,
+  binds = true,
   releases = true,
   adminKubeconfig = getServers().adminKubeconfig,
 }: {
   labelSelector: string
+  binds?: boolean
   releases?: boolean
   adminKubeconfig?: string
 }) => {
@@ -94,6 +96,7 @@ export const startSimulator = ({
       return
     }
     if (pod.spec?.nodeName === undefined) {
+      if (!binds) return
       await nodeIsThere()
       const target = { apiVersion: 'v1', kind: 'Node', name: nodeName }
       const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name, uid }, target }
@@ -159,8 +162,8 @@ export const startSimulator = ({
   let stopWatching = watch()
   const namespaces = createClient(transport, { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' })
   return {
-    makeNamespace: async (name: string): Promise<void> => {
-      await namespaces.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+    makeNamespace: async (name: string, marks: Record<string, string> = {}): Promise<void> => {
+      await namespaces.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: marks } })
       await bindOperator(transport, name, { kind: 'ClusterRole', name: 'orrery-operator-tenant' })
     },
     /** Deletes a namespace as an administrator who means it. */
@@ -183,6 +186,7 @@ export const startSimulator = ({
     status,
     stop: async (): Promise<void> => {
       await stopWatching()
+      await Promise.all(underWay.values())
       await transport.close()
     },
   }

@@ -10,6 +10,7 @@ import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { botDeploymentResource, groupVersion } from '#shared/resources/group.ts'
 import { aCluster } from '#test/support/cluster.ts'
 import { createFaultProxy } from '#test/support/faultProxy.ts'
+import { gatewayApi } from '#test/support/gatewayApi.ts'
 import { requestLog } from '#test/support/logServer.ts'
 import { type ApiProcess, aDatabase, startApi, startOperator } from '#test/support/processes.ts'
 import { getServers } from '#test/support/servers.ts'
@@ -21,10 +22,14 @@ type Proxy = Awaited<ReturnType<typeof createFaultProxy>>
 
 const cluster = aCluster()
 const bots = createClient<BotDeployment>(cluster.transport, botDeploymentResource)
+const gateway = gatewayApi(cluster.transport)
 const dir = mkdtempSync(join(tmpdir(), 'orrery-grants-'))
 const profiles = { namespace: 'default', name: 'orrery-scaling-profiles' }
 const logsKey = 'a-key-of-at-least-thirty-two-characters'
-const common = { ORRERY_SCALING_PROFILES: `${profiles.namespace}/${profiles.name}` }
+const common = {
+  ORRERY_SCALING_PROFILES: `${profiles.namespace}/${profiles.name}`,
+  ORRERY_ROUTE_GATEWAY: 'gateways/players',
+}
 let proxies: Readonly<Record<User, Proxy>>
 let databaseUrl: string
 let startOwnApi: () => Promise<ApiProcess>
@@ -36,6 +41,7 @@ let namespace: string
 
 beforeAll(async () => {
   cluster.kubectl('-n', profiles.namespace, 'create', 'configmap', profiles.name)
+  await gateway.isInstalled()
   proxies = {
     api: await createFaultProxy({ kubeconfig: getServers().apiKubeconfig }),
     operator: await createFaultProxy({ kubeconfig: getServers().operatorKubeconfig }),
@@ -52,6 +58,7 @@ beforeAll(async () => {
   startOwnOperator = () =>
     startOperator({
       ...common,
+      ORRERY_ROUTE_URL: 'wss://*.worlds.example.com',
       KUBECONFIG: proxies.operator.kubeconfig,
       ORRERY_STOP_GRACE_SECONDS: '1',
       ORRERY_LOGS_PORT: logsPort,
@@ -69,6 +76,7 @@ afterAll(async () => {
   await Promise.all([api?.stop(), operator?.stop()])
   await Promise.all(Object.values(proxies ?? {}).map((proxy) => proxy.remove()))
   cluster.kubectl('-n', profiles.namespace, 'delete', 'configmap', profiles.name)
+  await gateway.isRemoved()
   await cluster.close()
   rmSync(dir, { recursive: true, force: true })
 })
@@ -162,6 +170,15 @@ const useWorlds = async (): Promise<void> => {
   })
 }
 
+/** Makes a route, which then loses the label by which the operator caches it. */
+const useRoutes = async (): Promise<void> => {
+  const id = await tenant.world({ networking: { strategy: 'Route', scaling: { profile: 'Capacity10' } } })
+  await tenant.rest.call('POST', `/api/worlds/${id}/start/`)
+  await eventually('a route', async () => (await gateway.routes.list({ namespace })).items.length === 1)
+  cluster.kubectl('-n', namespace, 'label', 'httproute', id, 'orrery.dev/world-')
+  for (const verb of ['get', 'patch']) await isRequested('operator', `${verb} httproutes`)
+}
+
 /** Creates resources with kubectl that are adopted, refused again and again, or in the way. */
 const useKubectl = async (): Promise<void> => {
   const metadata = { namespace, name: 'by-hand', labels: { 'orrery.dev/project': tenant.scope.projectId } }
@@ -252,6 +269,7 @@ const useBindings = async (): Promise<void> => {
 
 test('every permission of the roles is used, also to read, and no request is refused', async () => {
   await useWorlds()
+  await useRoutes()
   await useKubectl()
   await useRestarts()
   await useDeletion()

@@ -42,15 +42,19 @@ const rules = [
   ['a port twice for one protocol', [game, { name: 'again', containerPort: 9000 }], 'same containerPort twice'],
   ['the port of the probes', [{ ...game, containerPort: 8080 }], 'must not contain 8080'],
   ['no public port', [{ ...game, expose: 'Internal' }], 'expose Public'],
+  ['a UDP port behind a Gateway', [game], 'with the strategy Route', 'Route'],
+  ['two ports behind a Gateway', ports.slice(1, 2).concat({ name: 'tls', containerPort: 443 }), 'exactly one', 'Route'],
 ] as const
 
-test.each(rules)('%s is refused in REST and in the resource, with one sentence', async (_, refused, sentence) => {
+test.each(rules)('%s is refused in REST and in the resource, with one sentence', async (...rule) => {
+  const [, refused, sentence, strategy = 'Default'] = rule
   const id = await tenant.world()
-  const { status, body } = await patch(id, { strategy: 'Default', scaling, ports: refused })
+  const { status, body } = await patch(id, { strategy, scaling, ports: refused })
   expect(status).toBe(400)
   expect(body.errors).toEqual([{ path: '/networking/ports', message: expect.stringContaining(sentence) }])
   const metadata = { name: 'refused', namespace: 'default' }
-  const world = { apiVersion: 'orrery.dev/v1alpha1', kind: 'World', metadata, spec: { networking: { ports: refused } } }
+  const spec = { networking: { strategy, ports: refused } }
+  const world = { apiVersion: 'orrery.dev/v1alpha1', kind: 'World', metadata, spec }
   await expect(cluster.worlds.create(world as never)).rejects.toThrow(sentence)
 })
 

@@ -278,14 +278,20 @@ const environment = (variables: Variable[]): NodeJS.ProcessEnv =>
   )
 let configuration: Record<string, string> | undefined
 
+/** The configurations that both processes read from the manifests. */
+const configsOf = (manifests: Manifest[]) => {
+  configuration = find(manifests, 'ConfigMap', 'orrery-api').data as Record<string, string>
+  const api = readApiConfig(environment(environmentOf(manifests, 'api')))
+  const operator = readOperatorConfig(environment(environmentOf(manifests, 'operator')))
+  return { api, operator }
+}
+
 test.each([
   ['the defaults', {}],
   ['production', production],
 ])('both processes accept the environment of %s', (title, values) => {
   const manifests = render(values)
-  configuration = find(manifests, 'ConfigMap', 'orrery-api').data as Record<string, string>
-  const api = readApiConfig(environment(environmentOf(manifests, 'api')))
-  const operator = readOperatorConfig(environment(environmentOf(manifests, 'operator')))
+  const { api, operator } = configsOf(manifests)
   expect(operator.lease).toMatchObject({ namespace, name: 'orrery-operator' })
   expect(api.clusterUsers).toEqual({
     api: `system:serviceaccount:${namespace}:orrery-api`,
@@ -305,9 +311,7 @@ test.each([
 test('host ports are the same for both processes and in the admission policy', () => {
   const hostPorts = { voice: '9000-9100', static: '27015,27020-27030' }
   const manifests = render({ hostPorts })
-  configuration = find(manifests, 'ConfigMap', 'orrery-api').data as Record<string, string>
-  const api = readApiConfig(environment(environmentOf(manifests, 'api')))
-  const operator = readOperatorConfig(environment(environmentOf(manifests, 'operator')))
+  const { api, operator } = configsOf(manifests)
   expect(operator.world.hostPorts).toEqual(api.hostPorts)
   expect([...api.hostPorts.keys()].sort()).toEqual(['default', 'static', 'voice'])
   const { spec } = find(manifests, 'ValidatingAdmissionPolicy', 'orrery-host-ports')
@@ -316,6 +320,22 @@ test('host ports are the same for both processes and in the admission policy', (
   const expression = `dyn(${toCelIntervals(api.hostPorts)})`
   expect(variables[0]).toEqual({ name: 'hostPorts', expression })
   expect(expression).toBe('dyn([[7000, 8000], [27015, 27015], [27020, 27030], [9000, 9100]])')
+})
+
+test('both processes know the Gateway of worlds with the strategy Route, or neither', () => {
+  const configs = (values: object) => {
+    const { api, operator } = configsOf(render(values))
+    return [api.offersRoutes, operator.world.route]
+  }
+  expect(configs({})).toEqual([false, undefined])
+  const route = { gateway: 'gateways/players/wss', url: 'wss://*.worlds.example.com:8443' }
+  expect(configs({ route })).toEqual([
+    true,
+    {
+      gateway: { namespace: 'gateways', name: 'players', listener: 'wss' },
+      url: { scheme: 'wss', domain: 'worlds.example.com', port: 8443 },
+    },
+  ])
 })
 
 test.each([

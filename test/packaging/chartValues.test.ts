@@ -189,6 +189,18 @@ test.each<[string, object, string]>([
   ['host ports with a space', { hostPorts: { default: '7000-8000, 9000' } }, '/hostPorts/default'],
   ['a host port that is no port', { hostPorts: { default: '7000-65536' } }, '/hostPorts/default'],
   ['an expression in place of host ports', { hostPorts: { default: '7000]]' } }, '/hostPorts/default'],
+  ['a Gateway without a namespace', { route: { gateway: 'players' } }, '/route/gateway'],
+  ['a Gateway with a slash too many', { route: { gateway: 'gateways/players/wss/443' } }, '/route/gateway'],
+  ['a URL of worlds without *', { route: { url: 'wss://worlds.example.com' } }, '/route/url'],
+  ['a URL of worlds with https', { route: { url: 'https://*.worlds.example.com' } }, '/route/url'],
+  ['a URL of worlds with a path', { route: { url: 'wss://*.worlds.example.com/' } }, '/route/url'],
+  ['a URL of worlds without a port', { route: { url: 'wss://*.worlds.example.com:0' } }, '/route/url'],
+  [
+    'a Gateway without a URL',
+    { route: { gateway: 'gateways/players' } },
+    'route.gateway and route.url need each other',
+  ],
+  ['a URL without a Gateway', { route: { url: 'ws://*.localhost' } }, 'route.gateway and route.url need each other'],
   ['an unknown profile', { operator: { scalingProfiles: { Capacity31: {} } } }, 'Capacity31'],
   [
     'a field of the Cluster that the chart sets',

@@ -30,7 +30,8 @@ export type Harness = Awaited<ReturnType<typeof startHarness>>
 /** Starts an API with a tenant whose limits leave room for every spec. No operator runs. */
 export const startHarness = async () => {
   const databaseUrl = await aDatabase()
-  const api = await startApi({ databaseUrl })
+  const settings = { ORRERY_ROUTE_GATEWAY: 'gateways/players' }
+  const api = await startApi({ databaseUrl, settings })
   const tenant = await aTenant(api.url)
   const { organizationId, projectId } = tenant.scope
   await tenant.rest.call('PATCH', `/api/organizations/${organizationId}/limits/`, limits)

@@ -27,18 +27,21 @@ const servePage = async (module: string) => {
 
 /**
  * Starts a headless browser and serves a page on two origins. The page runs the module, and its errors are reported
- * with those of the test.
+ * with those of the test. With a domain, all hosts below it are this machine, with any certificate.
  */
-export const openBrowser = async (module: string) => {
+export const openBrowser = async (module: string, { domain }: { domain?: string } = {}) => {
   const { server, port } = await servePage(module)
-  const browser = await chromium.launch({ executablePath: findChromium(process.env) ?? 'chromium' })
+  const browser = await chromium.launch({
+    executablePath: findChromium(process.env) ?? 'chromium',
+    args: domain === undefined ? [] : [`--host-resolver-rules=MAP *.${domain} 127.0.0.1`],
+  })
   const origin = `http://127.0.0.1:${port}`
   return {
     origin,
     otherOrigin: `http://localhost:${port}`,
     /** Returns the loaded page and its errors. */
     page: async (from: string) => {
-      const page = await browser.newPage()
+      const page = await browser.newPage({ ignoreHTTPSErrors: domain !== undefined })
       const errors: string[] = []
       page.on('pageerror', (error) => errors.push(String(error)))
       await page.goto(from)

@@ -20,16 +20,21 @@ export type Write = {
   readonly resource: string
   readonly name: string
   readonly status: number
+  /** The times at which its request arrived, and its response was there. */
+  readonly receivedMs: number
   readonly atMs: number
 }
 
-/** A write and the point within it at which `act` is called once. A `hold` delays the write until its promise has resolved. */
+/**
+ * A write and the point within it at which `act` is called once. `hold` delays the write until its promise has resolved, and
+ * `holdAnswer` the response to an accepted write.
+ */
 export type Trigger = {
   readonly namespace: string
   readonly signature: string
 } & (
   | { readonly point: Point; readonly act: () => void }
-  | { readonly point: 'hold'; readonly act: () => Promise<void> }
+  | { readonly point: 'hold' | 'holdAnswer'; readonly act: () => Promise<void> }
 )
 
 /** The time between the response and the kill. No request is forwarded in that time. */
@@ -65,23 +70,31 @@ export const createFaultProxy = async (options: {
     severed = true
     fired?.act()
   }
+  /** Forgets the trigger, and waits until its action has ended. */
+  const actHere = async (): Promise<void> => {
+    const reached = trigger
+    trigger = undefined
+    await reached?.act()
+  }
   /** Delays a write while its resource is held back, or until the action of the trigger at this write has ended. */
   const waitBefore = async (resource: string, isTrigger: boolean): Promise<void> => {
-    if (isTrigger) {
-      const held = trigger
-      trigger = undefined
-      await held?.act()
-    }
+    if (isTrigger) await actHere()
     if (heldRequests?.resource === resource) await heldRequests.released
+  }
+  /** Delays a response while responses are held back, or until the action of the trigger at this write has ended. */
+  const waitAfter = async (isTrigger: boolean): Promise<void> => {
+    if (isTrigger) await actHere()
+    await held
   }
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (severed) return void request.socket.destroy()
     const target = parsePath(request.url ?? '/')
     requested.add(`${verbOf(request, target)} ${resourceOf(target)}`)
-    if (request.method === 'GET' || target.resource === 'leases') {
+    if (!isRecorded(request, target)) {
       reads.push([verbOf(request, target), resourceOf(target), target.namespace, target.name].join(' '))
       return pass(upstream, request, response, scoped(request, target, options.labelSelector))
     }
+    const receivedMs = performance.now()
     const body = await readAll(request)
     const what = describe(request, target, body, titleOf)
     const at = (point: Trigger['point'], occurrence: number): boolean =>
@@ -94,7 +107,7 @@ export const createFaultProxy = async (options: {
       const { verb, resource, name } = what
       const { namespace } = target
       const signature = `${what.title} #${occurrence}`
-      writes.push({ namespace, signature, verb, resource, name, status, atMs: performance.now() })
+      writes.push({ namespace, signature, verb, resource, name, status, receivedMs, atMs: performance.now() })
     }
     if (at('A', next)) {
       note(0, next)
@@ -110,7 +123,7 @@ export const createFaultProxy = async (options: {
       fire()
       return void request.socket.destroy()
     }
-    await held
+    await waitAfter(effective && at('holdAnswer', next))
     const last = effective && at('C', next)
     if (last) severed = true
     response.writeHead(answer.status, answer.headers)
@@ -140,7 +153,7 @@ export const createFaultProxy = async (options: {
     /** Returns all writes so far, including refused ones. */
     writes: (namespace?: string): readonly Write[] =>
       namespace === undefined ? writes : writes.filter((write) => write.namespace === namespace),
-    /** Returns all reads so far, as `verb resource namespace name`, those of leases included. */
+    /** Returns all reads and dry runs so far, as `verb resource namespace name`, and all requests of leases. */
     reads: (): readonly string[] => reads,
     /** Returns the verb and the resource, with its subresource, of each request so far, as roles name them. */
     requested: (): ReadonlySet<string> => requested,
@@ -222,10 +235,15 @@ const parsePath = (url: string): Target => {
   return { namespace, resource, name, subresource, query }
 }
 
+/** Reports whether a request is a write that is recorded. A dry run changes nothing. */
+const isRecorded = ({ method }: IncomingMessage, { resource, query }: Target): boolean =>
+  method !== 'GET' && resource !== 'leases' && !query.has('dryRun')
+
 const scoped = (request: IncomingMessage, target: Target, labelSelector: string | undefined): string => {
   const url = request.url ?? '/'
   const isCommon = target.resource === 'leases' || target.resource === 'nodes'
-  if (labelSelector === undefined || target.name !== '' || isCommon) return url
+  const isList = request.method === 'GET' && target.name === ''
+  if (labelSelector === undefined || !isList || isCommon) return url
   const asked = target.query.get('labelSelector')
   target.query.set('labelSelector', asked === null ? labelSelector : `${asked},${labelSelector}`)
   return `${url.split('?')[0]}?${target.query}`

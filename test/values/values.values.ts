@@ -24,7 +24,11 @@ const bases: readonly Values[] = [
     httpRoute: { enabled: true, parentRefs: [{ name: 'g' }] },
   },
   { database: { mode: 'cnpg' }, objectStore: { type: 's3', s3: { bucket: 'b' } }, logs: { enabled: false } },
-  { flowControl: { tenants: { enabled: true } }, tracing: { endpoint: 'http://collector:4318' } },
+  {
+    flowControl: { tenants: { enabled: true } },
+    tracing: { endpoint: 'http://collector:4318' },
+    route: { gateway: 'gateways/players', url: 'wss://*.worlds.example' },
+  },
   {
     metrics: { serviceMonitor: { enabled: true }, prometheusRule: { enabled: true }, dashboards: { enabled: true } },
     api: { clusters: [{ name: 'eu', places: [] }], tls: { existingSecret: 'tls' } },

@@ -57,6 +57,8 @@ export type Deps = {
   readonly defaultLimits: Limits
   /** The host ports that worlds may use. */
   readonly hostPorts: HostPorts
+  /** True if the platform has a Gateway for worlds with the strategy Route. */
+  readonly offersRoutes: boolean
   /** The starts of a world per minute, by everyone but the platform key. */
   readonly startsPerMinute: number
   /** Returns the limits of an organization without I/O, at most about 5 s old. */

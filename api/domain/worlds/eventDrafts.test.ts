@@ -27,8 +27,13 @@ const restarting = (restart: number) => ({ ...active, address: null, conditions:
 const summarize = (...args: Parameters<typeof observedEvents>) =>
   observedEvents(...args).map(({ type, reason, message }) => `${type} ${reason}: ${message}`)
 
-test('names the address of a server that becomes ready', () => {
+test('names the address of a server that becomes ready, or its URL', () => {
   expect(summarize(starting, active, {})).toEqual(['Normal Ready: The server is ready at 10.0.0.7:7777.'])
+  const url = 'wss://wld-1.worlds.example'
+  const addresses = active.address.addresses.map((each) => ({ ...each, url }))
+  expect(summarize(starting, { ...active, address: { addresses, strategy: 'Route' } }, {})).toEqual([
+    `Normal Ready: The server is ready at ${url}.`,
+  ])
   expect(summarize(active, { ...active, address: null }, {})).toEqual([])
 })
 

@@ -44,6 +44,6 @@ const endEvents = (before: Observed, { phase }: Observed, run: Parameters<typeof
 const readyEvents = (before: Observed, { address, conditions }: Observed): EventDraft[] => {
   if (!isNewlyReady(before.conditions, conditions)) return []
   const [first] = address?.addresses ?? []
-  const where = first === undefined ? '' : ` at ${first.host}:${first.port}`
+  const where = first === undefined ? '' : ` at ${first.url ?? `${first.host}:${first.port}`}`
   return [normalEvent('Ready', `The server is ready${where}.`)]
 }

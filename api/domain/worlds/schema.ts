@@ -13,7 +13,7 @@ import {
   uriOrEmpty,
 } from '#api/platform/http/fields.ts'
 import { maxManifestBytes, metadataFields, withinJsonBytes, withinMetadataLimit } from '#shared/domain/common.ts'
-import { maxPorts, requestedPorts } from '#shared/domain/ports.ts'
+import { checkRoute, maxPorts, requestedPorts } from '#shared/domain/ports.ts'
 import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#shared/domain/world.ts'
 import {
   admissionPolicies,
@@ -80,6 +80,7 @@ const networking = z
       .prefault({})
       .describe(texts.scaling),
   })
+  .superRefine(checkRoute)
   .describe(texts.networking)
 const policy = z.enum(admissionPolicies).describe('Open lets users in, Queued lets them wait, Closed refuses them.')
 const runtime = z
@@ -211,6 +212,7 @@ export const patchWorldBody = z
         ports: requestedPorts,
         scaling: z.strictObject({ profile, configuration }).describe(texts.scaling),
       })
+      .superRefine(checkRoute)
       .exactOptional()
       .describe(texts.networking),
     runtime: runtime.exactOptional(),
@@ -288,6 +290,7 @@ const addresses = z
         name: z.string().describe('Name of the port in `networking.ports`.'),
         protocol: z.enum(portProtocols).describe('Protocol of the port. TCPUDP means both.'),
         ...address.shape,
+        url: z.string().exactOptional().describe('WebSocket URL of the port. Present with the strategy `Route`.'),
       })
       .meta({ title: 'PortAddress' }),
   )
@@ -303,7 +306,7 @@ export const addressFields = {
   strategy: z
     .enum(networkingStrategies)
     .exactOptional()
-    .describe('Type of the Service behind the address. Default means the address of the pod.'),
+    .describe('Networking strategy of the run. Default means the address of the pod.'),
 }
 
 /** The times of creation and change in responses. */

@@ -29,12 +29,15 @@ export const startWorld = async (
   })
 }
 
+/** The settings that decide about starts. */
+export type StartDeps = Pick<Deps, 'defaultLimits' | 'startsPerMinute' | 'offersRoutes'>
+
 /**
  * Reads what decides about a start of a locked world. Locks the organization's row, so that starts count each other: last, since the
  * other starts wait from then on until the commit. `write` makes the start before that, and a refusal rolls it back.
  */
 export const readStartFacts = async (
-  { defaultLimits, startsPerMinute }: Pick<Deps, 'defaultLimits' | 'startsPerMinute'>,
+  { defaultLimits, startsPerMinute, offersRoutes }: StartDeps,
   tx: Transaction,
   row: WorldRow,
   { now, write }: { now: Date; write?: () => Promise<void> },
@@ -47,7 +50,8 @@ export const readStartFacts = async (
     lockLimits({ organizationId, defaultLimits }, tx),
     sumRunning(tx, { organizationId, exceptId }),
   ])
-  return { limits, others, startsPerMinute, startDelayMs: startDelayMs(startedAtMs, startsPerMinute, now.getTime()) }
+  const delayMs = startDelayMs(startedAtMs, startsPerMinute, now.getTime())
+  return { limits, others, startsPerMinute, startDelayMs: delayMs, offersRoutes }
 }
 
 /**

@@ -22,20 +22,29 @@ describe('the rate of the starts of a world', () => {
 })
 
 describe('a start', () => {
-  const limits = { imageRegistries: ['registry.example'], maxWorldCapacity: 30, hostPorts: false }
+  const room = { maxRunningCapacity: 60, maxNodePorts: 0, maxLoadBalancers: 0 }
+  const limits = { imageRegistries: ['registry.example'], maxWorldCapacity: 30, hostPorts: false, ...room }
+  const facts = { limits, offersRoutes: false }
   const run = { profile: 'Capacity30', strategy: 'Default' } as const
 
   test('of the default image, or of an image from an allowed registry, is allowed', () => {
-    expect(explainStart(run, limits)).toBeUndefined()
-    expect(explainStart({ ...run, image: 'registry.example/server:1' }, limits)).toBeUndefined()
+    expect(explainStart(run, facts)).toBeUndefined()
+    expect(explainStart({ ...run, image: 'registry.example/server:1' }, facts)).toBeUndefined()
   })
 
   test('of an image from another registry is refused', () => {
-    expect(explainStart({ ...run, image: 'other.example/server:1' }, limits)?.code).toBe('image_not_allowed')
+    expect(explainStart({ ...run, image: 'other.example/server:1' }, facts)?.code).toBe('image_not_allowed')
   })
 
   test('of a larger profile than the organization may have is refused', () => {
-    expect(explainStart({ ...run, profile: 'Capacity60' }, limits)?.code).toBe('size_not_allowed')
+    expect(explainStart({ ...run, profile: 'Capacity60' }, facts)?.code).toBe('size_not_allowed')
+  })
+
+  test('with the strategy Route is refused where the platform has no Gateway', () => {
+    const route = { ...run, strategy: 'Route' } as const
+    const refusal = explainStart(route, facts)
+    expect([refusal?.code, refusal?.message]).toEqual(['conflict', expect.stringContaining('needs a Gateway')])
+    expect(explainStart(route, { ...facts, offersRoutes: true })).toBeUndefined()
   })
 
   test('counts the capacity of its profile, not its own', () => {
@@ -50,10 +59,8 @@ describe('a start', () => {
       ports: defaultPorts,
       compute: { group: 'production', region: 'Europe' },
     }
-    const room = { maxRunningCapacity: 60, maxNodePorts: 0, maxLoadBalancers: 0 }
-    const others = { ...noUse, capacity: 31 }
-    const facts = { limits: { ...limits, ...room }, others, startsPerMinute: 10, startDelayMs: 0 }
-    expect(() => checkStart(captured, facts, { kind: 'platform' })).toThrow('a total capacity of 61')
-    expect(explainWait(captured, facts)?.message).toContain('a total capacity of 61')
+    const full = { ...facts, others: { ...noUse, capacity: 31 }, startsPerMinute: 10, startDelayMs: 0 }
+    expect(() => checkStart(captured, full, { kind: 'platform' })).toThrow('a total capacity of 61')
+    expect(explainWait(captured, full)?.message).toContain('a total capacity of 61')
   })
 })

@@ -5,6 +5,7 @@ import { Problem } from '#api/platform/http/problem.ts'
 import { explainRunLimit, type RunLimits, type RunUse, useOfRun } from '#shared/domain/runUse.ts'
 import type { CapturedRun } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
+import { explainStrategy } from './networking.ts'
 import { explainSize } from './size.ts'
 
 /** The facts that decide about a start in addition to the world, read under the locks of the world and of its organization. */
@@ -15,11 +16,13 @@ export type StartFacts = {
   readonly startsPerMinute: number
   /** The milliseconds until the world may start again. */
   readonly startDelayMs: number
+  /** True if the platform has a Gateway for worlds with the strategy Route. */
+  readonly offersRoutes: boolean
 }
 
 /** The reason for which a start is not allowed. */
 type StartRefusal = {
-  readonly code: 'image_not_allowed' | 'size_not_allowed' | 'host_port_not_allowed'
+  readonly code: 'image_not_allowed' | 'size_not_allowed' | 'host_port_not_allowed' | 'conflict'
   readonly message: string
 }
 
@@ -27,12 +30,12 @@ const hostPortRefusal =
   'The limit hostPorts of the organization does not allow the networking strategy HostPort. Choose another one, or ask the platform operator.'
 
 /**
- * Returns why the limits of the organization do not allow a run by itself, or undefined if they do. The platform's default image
- * has no name here and is always allowed.
+ * Returns why the platform or the limits of the organization do not allow a run by itself, or undefined if they do. The platform's
+ * default image has no name here and is always allowed.
  */
 export const explainStart = (
   { image, profile, strategy }: Pick<CapturedRun, 'image' | 'profile' | 'strategy'>,
-  limits: Pick<Limits, 'imageRegistries' | 'maxWorldCapacity' | 'hostPorts'>,
+  { limits, offersRoutes }: Pick<StartFacts, 'limits' | 'offersRoutes'>,
 ): StartRefusal | undefined => {
   const forbidden = image === undefined ? undefined : explainImage(image, limits)
   if (forbidden !== undefined) return { code: 'image_not_allowed', message: forbidden }
@@ -40,7 +43,9 @@ export const explainStart = (
   // A profile above Capacity1000 needed the claim when it was chosen, and does not need it again.
   const { capacity } = scalingProfiles[profile]
   const tooLarge = explainSize({ profile, capacity }, { limits, claims: ['largeWorlds'] })
-  return tooLarge === undefined ? undefined : { code: 'size_not_allowed', message: tooLarge }
+  if (tooLarge !== undefined) return { code: 'size_not_allowed', message: tooLarge }
+  const notOffered = explainStrategy(strategy, offersRoutes)
+  return notOffered === undefined ? undefined : { code: 'conflict', message: notOffered }
 }
 
 type Requested = Pick<CapturedRun, 'profile' | 'strategy' | 'ports'>
@@ -55,18 +60,18 @@ export const explainNoRoom = (
 
 const explainRate = (perMinute: number): string => `The rate limit is ${perMinute} starts per minute and world.`
 
-/** Throws for a start over REST: a 429 above the rate, a 403 for an image, a size or host ports that are not allowed, a 409 without room. */
-export const checkStart = (
-  run: CapturedRun,
-  { limits, others, startsPerMinute, startDelayMs: delayMs }: StartFacts,
-  principal: Pick<Principal, 'kind'>,
-): void => {
+/**
+ * Throws for a start over REST: a 429 above the rate, a 403 for an image, a size or host ports that are not allowed, a 409 for a strategy
+ * that the platform does not offer, or without room.
+ */
+export const checkStart = (run: CapturedRun, facts: StartFacts, principal: Pick<Principal, 'kind'>): void => {
+  const { limits, others, startsPerMinute, startDelayMs: delayMs } = facts
   if (delayMs > 0 && principal.kind !== 'platform') {
     const headers = { 'retry-after': String(Math.ceil(delayMs / 1_000)) }
     const detail = `${explainRate(startsPerMinute)} Retry after the time in Retry-After.`
     throw new Problem('rate_limited', detail, { headers })
   }
-  const refusal = explainStart(run, limits)
+  const refusal = explainStart(run, facts)
   if (refusal !== undefined) throw new Problem(refusal.code, refusal.message)
   const noRoom = explainNoRoom(run, others, limits)
   if (noRoom !== undefined) throw new Problem('limit_reached', noRoom)

@@ -14,9 +14,8 @@ import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/once.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
-import { explainHostPorts } from '#shared/domain/hostPorts.ts'
 import { isRunning } from '#shared/domain/phases.ts'
-import { hasService, publicPorts } from '#shared/domain/ports.ts'
+import { hasService } from '#shared/domain/ports.ts'
 import type { DeploymentStatus } from '#shared/enumerations.ts'
 import { isServiceName, serviceNameAdvice } from '#shared/kube/names.ts'
 import type { ScalingProfileName } from '#shared/scalingProfiles.ts'
@@ -24,6 +23,7 @@ import { changeWorld, writeChange } from './change.ts'
 import { buildWorldRows } from './create.ts'
 import { getWorld, type TaggedWorld } from './lookup.ts'
 import { toMoveColumns } from './move.ts'
+import { explainNetworking } from './networking.ts'
 import { applyPatch } from './patch.ts'
 import { presentDeployment } from './present.ts'
 import { checkRowBytes, rowBytes } from './rowBytes.ts'
@@ -39,7 +39,7 @@ export const createWorld = async (
   input: CreateWorld,
 ): Promise<{ worldId: string; launchContextId: string }> => {
   const cluster = selectCluster(ctx, input.compute)
-  checkHostPorts(ctx, input.networking)
+  checkNetworking(ctx, input.networking)
   const created = await createOnce(ctx, async (tx, now) => {
     const { world, launchContext } = buildWorldRows(input, { ...ctx, cluster, now })
     checkRowBytes(rowBytes(world, launchContext))
@@ -88,7 +88,7 @@ export const patchWorld = async (
   { worldId, changes }: { worldId: string; changes: PatchWorld },
 ): Promise<TaggedWorld> => {
   if (changes.compute !== undefined) selectCluster(ctx, changes.compute)
-  if (changes.networking !== undefined) checkHostPorts(ctx, changes.networking)
+  if (changes.networking !== undefined) checkNetworking(ctx, changes.networking)
   const before = await changeWorld(ctx, worldId, async (tx, row, made) => {
     const [context] = await tx.select().from(launchContexts).where(eq(launchContexts.worldId, worldId))
     if (context === undefined) throw notFound()
@@ -174,11 +174,10 @@ const selectCluster = (ctx: Context, { group, region }: Compute): string => {
   )
 }
 
-/** Throws a 400 for a host port or a range that the platform does not have. */
-const checkHostPorts = ({ hostPorts }: Context, { strategy, ports }: WorldRow['networking']): void => {
-  const message = strategy === 'HostPort' ? explainHostPorts(publicPorts(ports), hostPorts) : undefined
-  if (message === undefined) return
-  throw new Problem('invalid_request', message, { errors: [{ path: '/networking/ports', message }] })
+/** Throws a 400 for a host port, a range or a strategy that the platform does not have. */
+const checkNetworking = (ctx: Context, networking: WorldRow['networking']): void => {
+  const fault = explainNetworking(networking, ctx)
+  if (fault !== undefined) throw new Problem('invalid_request', fault.message, { errors: [fault] })
 }
 
 /** Throws a 400 for a strategy whose Service cannot have the name of the world's resource, as the definition does. */

@@ -253,6 +253,20 @@ test('puts the image back where REST names a build, and keeps it otherwise', () 
   expect(mergeWorld(sides, noBuild, facts).spec.runtime).toMatchObject({ image: 'own:1', args: ['--own'] })
 })
 
+test.each([true, false])(
+  'adopts the strategy Route if the platform has a Gateway (%s), and else puts it back',
+  (offersRoutes) => {
+    const row = worldSpecSchema.parse({})
+    const live = worldSpecSchema.parse({ description: 'One', networking: { strategy: 'Route' } })
+    const merged = mergeWorld({ base: row, row, live, unreadable: [] }, noBuild, { ...freeFacts, offersRoutes })
+    expect(merged.adopted).toEqual(['/description', ...(offersRoutes ? ['/networking/strategy'] : [])])
+    const reason = expect.stringMatching(
+      /^spec.networking.strategy was put back: the networking strategy Route needs a/,
+    )
+    expect(merged.reasons).toEqual(offersRoutes ? [] : [reason])
+  },
+)
+
 describe('a start', () => {
   const stopped = worldSpecSchema.parse({ runtime: { image: 'allowed.example/old:1' } })
   const start = (row: Parameters<typeof mergeWorld>[1], changes: Partial<WorldFacts>, spec: object = {}) => {
@@ -277,6 +291,15 @@ describe('a start', () => {
     expect(start(noBuild, { build: 'No build.' }).reasons).toEqual(['spec.state was put back: No build.'])
     const limits = { ...freeFacts.limits, maxWorldCapacity: 10 }
     expect(start(noBuild, { limits }).reasons).toEqual([expect.stringContaining('maxWorldCapacity')])
+  })
+
+  test('is refused by a strategy that the platform no longer offers', () => {
+    const row = worldSpecSchema.parse({ networking: { strategy: 'Route' } })
+    const live = { ...row, state: 'Running' } as const
+    const sides = { base: row, row, live, unreadable: [] }
+    const { adopted, reasons } = mergeWorld(sides, noBuild, { ...freeFacts, offersRoutes: false })
+    expect([adopted, reasons]).toEqual([[], [expect.stringContaining('Route needs a Gateway')]])
+    expect(mergeWorld(sides, noBuild, freeFacts).adopted).toEqual(['/state'])
   })
 
   test('is refused beside another refused edit, and a stop is not', () => {

@@ -117,7 +117,8 @@ describe('a status', () => {
   })
 
   test('writes the addresses with the strategy of the run, and clears them with the server', () => {
-    const addresses = [{ name: 'game', protocol: 'UDP' as const, host: '192.0.2.10', port: 7777 }]
+    const url = 'wss://wld-1.worlds.example'
+    const addresses = [{ name: 'game', protocol: 'TCP' as const, host: 'wld-1.worlds.example', port: 443, url }]
     const reached = merge(aRow(), aLive(aRow(), {}, { phase: 'Active', observedRevision: 2, addresses }), false)
     expect(reached.state.observed?.address).toEqual({ addresses, strategy: 'Default' })
     const row = { ...aRow(), address: { addresses, strategy: 'NodePort' as const } }

@@ -1,12 +1,12 @@
 import { explainImage } from '#api/domain/builds/image.ts'
+import { explainNetworking } from '#api/domain/worlds/networking.ts'
 import { explainSpecBytes } from '#api/domain/worlds/rowBytes.ts'
 import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import { explainProfileForBots, explainSize } from '#api/domain/worlds/size.ts'
 import { explainStart, type StartFacts } from '#api/domain/worlds/startRules.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
 import type { WorldBots } from '#shared/domain/botUse.ts'
-import { explainHostPorts, type HostPorts } from '#shared/domain/hostPorts.ts'
-import { publicPorts } from '#shared/domain/ports.ts'
+import type { HostPorts } from '#shared/domain/hostPorts.ts'
 import { withDefined } from '#shared/optional.ts'
 import { type WorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
 import { type ScalingProfiles, scalingProfiles } from '#shared/scalingProfiles.ts'
@@ -65,8 +65,7 @@ const worldRules = (row: WorldSpec, build: Programmed, facts: WorldFacts): Rule<
   },
   {
     fields: ['/networking'],
-    refuse: ({ networking: { strategy, ports } }) =>
-      toClause(strategy === 'HostPort' ? explainHostPorts(publicPorts(ports), facts.hostPorts) : undefined),
+    refuse: ({ networking }) => toClause(explainNetworking(networking, facts)?.message),
   },
   {
     fields: ['/scaling', '/runtime/capacity'],
@@ -85,13 +84,14 @@ const worldRules = (row: WorldSpec, build: Programmed, facts: WorldFacts): Rule<
 ]
 
 /** Returns why a start of that spec is refused, as the end of a sentence, or undefined if it is allowed or waits. */
-export const refuseStart = (spec: WorldSpec, row: Programmed, { build, limits }: WorldFacts): string | undefined => {
+export const refuseStart = (spec: WorldSpec, row: Programmed, facts: WorldFacts): string | undefined => {
+  const { build } = facts
   if (typeof build === 'string') return toClause(build)
   const { profile } = spec.scaling
   const { strategy } = spec.networking
   // The spec of a row with the build of its last run shows the image of that build. The next run may have none.
   const image = build?.image ?? (hasBuild(row) ? row.program.image : spec.runtime.image)
-  return toClause(explainStart({ ...withDefined({ image }), profile, strategy }, limits)?.message)
+  return toClause(explainStart({ ...withDefined({ image }), profile, strategy }, facts)?.message)
 }
 
 const explainSizeEdit = (

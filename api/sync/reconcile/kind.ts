@@ -27,7 +27,7 @@ export type NewRowDeps = Pick<Deps, 'defaultLimits' | 'clock' | 'newId'> & { rea
 /** The dependencies of the comparison of a resource with its row. */
 export type ReconcileDeps = ContainerClients &
   NewRowDeps &
-  Pick<Deps, 'clusterOf' | 'startsPerMinute' | 'hostPorts'> & {
+  Pick<Deps, 'clusterOf' | 'startsPerMinute' | 'hostPorts' | 'offersRoutes'> & {
     readonly db: Database
     /** Runs a transaction. That of pull fails unless this replica is the leader. */
     readonly transaction: Leadership['transaction']

@@ -3,7 +3,7 @@ import { eq } from 'drizzle-orm'
 import { readWorldBots } from '#api/domain/bots/live.ts'
 import { resolveBuild } from '#api/domain/builds/builds.ts'
 import { hasNewPlace, toMoveColumns } from '#api/domain/worlds/move.ts'
-import { readStartFacts } from '#api/domain/worlds/start.ts'
+import { readStartFacts, type StartDeps } from '#api/domain/worlds/start.ts'
 import { launchContexts, type WorldRow } from '#api/domain/worlds/table.ts'
 import { toStart, toStop, toWait, type WorldChange } from '#api/domain/worlds/transitions.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
@@ -15,7 +15,7 @@ import type { ReconcileDeps } from './kind.ts'
 
 /** Reads what the rules for edits depend on. It locks the organization's row, after the world's. */
 export const readFacts = async (
-  deps: Pick<ReconcileDeps, 'defaultLimits' | 'clusterOf' | 'startsPerMinute' | 'profiles' | 'hostPorts' | 'clock'>,
+  deps: StartDeps & Pick<ReconcileDeps, 'clusterOf' | 'profiles' | 'hostPorts' | 'clock'>,
   tx: Transaction,
   row: WorldRow,
 ): Promise<WorldFacts> => {

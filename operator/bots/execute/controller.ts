@@ -33,11 +33,12 @@ const workers = 10
 /** Changes within this time lead to one reconcile, because a bot deployment has thousands of pods that change often. */
 const coalesceMs = 200
 
-/** Creates the controller of BotDeployments. The cache of Worlds belongs to the worlds' controller. */
+/** Creates the controller of BotDeployments. The caches of Worlds and servers belong to the worlds' controller. */
 export const createBotController = (options: {
   bots: Client<BotDeployment>
   pods: Client<Pod>
   worlds: Reflector<World>
+  servers: Reflector<Pod>
   namespaces: Source<KubeObject>
   worldClient: Client<World>
   settings: BotSettings
@@ -72,6 +73,7 @@ export const createBotController = (options: {
     acknowledgements: createPacedKeys(clock, acknowledgementPace),
     monotonic: clock.monotonic,
     worlds: { client: options.worldClient, cache: worlds },
+    servers: options.servers.store,
     namespaces,
     settings,
     events,
@@ -83,7 +85,7 @@ export const createBotController = (options: {
     workers,
     reconcile: (key, { signal }) => reconcileBots(deps, key, signal),
     ownCaches: [bots, pods],
-    otherCaches: [worlds, namespaces.cache],
+    otherCaches: [worlds, options.servers, namespaces.cache],
     sizes: () => ({ deployments: bots.store.size, bots: pods.store.size }),
     backoff,
     clock,

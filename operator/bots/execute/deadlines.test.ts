@@ -32,6 +32,7 @@ const anOperator = (clock: FakeClock, start: BotDeployment) => {
       cache: { store: { byIndex: () => [], get: () => undefined }, waitForVersion: async () => undefined },
       client: { create: async () => ({ metadata: { name: 'made' } }), list: async () => ({ items: [] }) },
     },
+    servers: { get: () => undefined },
     worlds: { cache: { store: { get: () => active() } } },
     namespaces: { cache: { store: { get: () => ({ metadata: { name: 'n' } }) } } },
     settings,

@@ -70,6 +70,7 @@ const reconcileAt = async ({
         delete: async ({ name }: { name: string }) => void deleted.push(name),
       },
     },
+    servers: { get: () => undefined },
     worlds: {
       cache: { store: { get: () => active() } },
       client: { resource: worldResource, get: async () => live },

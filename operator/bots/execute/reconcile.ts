@@ -14,6 +14,7 @@ import type { DeletePod } from '#operator/pods/termination.ts'
 import { haveBotsEnded } from '#shared/domain/phases.ts'
 import type { Result } from '#shared/kube/controller.ts'
 import { controllerOf, objectKey } from '#shared/kube/objects.ts'
+import type { Store } from '#shared/kube/store.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { BotDeployment, BotDeploymentStatus } from '#shared/resources/botDeployment.ts'
 import { notBotsSelector } from '#shared/resources/selectors.ts'
@@ -34,6 +35,8 @@ export type BotDeps = ReconcileDeps & {
   /** Indexed by `bots`: the key of the bot deployment in a pod's label. */
   readonly pods: Source<Pod>
   readonly worlds: Source<World>
+  /** The pods of servers, by the key of their World. */
+  readonly servers: Pick<Store<Pod>, 'get'>
   readonly settings: BotSettings
   readonly monotonic: () => number
 }
@@ -164,9 +167,13 @@ const observe = async (deps: BotDeps, key: string, signal: AbortSignal): Promise
   if (bots === undefined) return undefined
   const worldKey = worldKeyOf(bots)
   const world = deps.worlds.cache.store.get(worldKey)
+  const server = deps.servers.get(worldKey)
+  // The address of the status belongs to that server.
+  const isOfStatus = server !== undefined && server.metadata.uid === world?.status?.deployment?.externalId
   return {
     bots,
     world,
+    serverIp: isOfStatus ? server.status?.podIP : undefined,
     siblings: deps.bots.cache.store.byIndex('world', worldKey),
     pods: deps.pods.cache.store.byIndex('bots', key),
     policy: await findPolicy(deps.namespaces, bots.metadata.namespace, signal),

@@ -7,6 +7,7 @@ import { trackDeletedUids } from '#operator/lifecycle/execute/deletedUids.ts'
 import { createRunClock } from '#operator/lifecycle/runClock.ts'
 import type { Tails } from '#operator/logs/tails.ts'
 import { pickCachedFields } from '#operator/pods/cachedFields.ts'
+import { type HttpRoute, pickRoute } from '#operator/pods/httpRoute.ts'
 import { type Node, nodeDigest } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
@@ -47,6 +48,8 @@ type Options = {
   worlds: Client<World>
   pods: Client<Pod>
   services: Client<Service>
+  /** Undefined if no setting names a Gateway. */
+  routes: Client<HttpRoute> | undefined
   endpointSlices: Client<KubeObject>
   nodes: Client<Node>
   namespaces: Client<KubeObject>
@@ -70,7 +73,7 @@ type Options = {
 export const createWorldController = (options: Options) => {
   const { clock, random, log, settings, newRunId, events } = options
   const caches = createCaches(options)
-  const { worlds, pods, services, nodes, namespaces } = caches
+  const { worlds, pods, services, nodes, namespaces, routes } = caches
   const queuePoll = createQueuePoll({
     ask: options.askServer,
     clock,
@@ -83,6 +86,7 @@ export const createWorldController = (options: Options) => {
     deletedWorlds: trackDeletedUids(worlds),
     pods: { client: options.pods, cache: pods },
     services: { client: options.services, cache: services },
+    routes: options.routes && routes && { client: options.routes, cache: routes },
     endpointSlices: options.endpointSlices,
     serviceAge: createStateAge(clock),
     portPools: createPortPools(),
@@ -104,7 +108,7 @@ export const createWorldController = (options: Options) => {
     name: 'world',
     workers,
     reconcile: (key, { signal }) => reconcileWorld(deps, key, signal),
-    ownCaches: [worlds, pods, services, nodes, namespaces],
+    ownCaches: [worlds, pods, services, nodes, namespaces, ...(routes ? [routes] : [])],
     otherCaches: [],
     sizes: () => ({ worlds: worlds.store.size }),
     backoff: options.backoff,
@@ -157,6 +161,15 @@ const createCaches = ({ clock, random, log, metrics, ...clients }: Options) => {
       indexers: { [byNode]: ({ spec }) => (spec?.nodeName === undefined ? [] : [spec.nodeName]) },
     }),
     services: createReflector({ ...common, client: clients.services, labelSelector: cacheSelectors.services }),
+    routes:
+      clients.routes &&
+      createReflector({
+        ...common,
+        client: clients.routes,
+        keep: (route: HttpRoute) => shareTexts(pickRoute(route)),
+        labelSelector: cacheSelectors.routes,
+        isOptional: true,
+      }),
     nodes: createReflector({ ...common, client: clients.nodes }),
     namespaces: createReflector({ ...common, client: clients.namespaces, keep: ownNamespace }),
   }
@@ -170,15 +183,16 @@ type Enqueue = (key: string, options?: { priority?: Priority }) => void
  * have low priority.
  */
 const enqueueChanges = (
-  { worlds, pods, services, nodes, namespaces }: ReturnType<typeof createCaches>,
+  { worlds, pods, services, routes, nodes, namespaces }: ReturnType<typeof createCaches>,
   enqueue: Enqueue,
 ): void => {
   onDigestChange(worlds, intentDigest, (world, change) =>
     enqueue(objectKey(world), { priority: worldChangePriority(change) }),
   )
-  // Pods and services have their world's name, so their key is the world's.
+  // Pods, services and routes have their world's name, so their key is the world's.
   pods.onChange((change) => enqueue(change.key, { priority: podChangePriority(change) }))
   services.onChange(({ key, initial }) => enqueue(key, { priority: initial ? 'low' : 'normal' }))
+  routes?.onChange(({ key, initial }) => enqueue(key, { priority: initial ? 'low' : 'normal' }))
   // Changes from a full list count too: a namespace may have been closed during a gap of the watch.
   onDigestChange(namespaces, policyDigest, ({ metadata }) => {
     for (const world of worlds.store.byIndex(byNamespace, metadata.name)) enqueue(objectKey(world), { priority: 'low' })

@@ -8,7 +8,11 @@ import { findDoubts } from '../absence.ts'
 import type { Plan, PlanInput } from '../step.ts'
 
 /** Objects that the API server has and the caches may not show. */
-export type Found = { readonly pod?: Pod | undefined; readonly service?: Service | undefined }
+export type Found = {
+  readonly pod?: Pod | undefined
+  readonly service?: Service | undefined
+  readonly route?: PlanInput['route']
+}
 
 /** Reads the objects whose absence the plan must confirm. Returns pod and Service with what it read, or undefined if it found none. */
 export const readHidden = async (

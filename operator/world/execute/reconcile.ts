@@ -18,6 +18,7 @@ import { explainRefusal, isRefusal, refusalReasons } from '#operator/lifecycle/r
 import type { Tails } from '#operator/logs/tails.ts'
 import { pickCachedFields } from '#operator/pods/cachedFields.ts'
 import { type Diagnosis, podNameTaken } from '#operator/pods/diagnosis.ts'
+import type { HttpRoute } from '#operator/pods/httpRoute.ts'
 import type { Node } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { endOf } from '#operator/pods/podState.ts'
@@ -36,6 +37,7 @@ import { buildPlaceholders } from '../placeholder.ts'
 import { plan } from '../plan.ts'
 import { buildPod } from '../pod.ts'
 import type { PortPools } from '../portPools.ts'
+import { routeNameTaken } from '../route.ts'
 import { buildService, isServiceUsed, serviceNameTaken } from '../service.ts'
 import type { WorldSettings } from '../settings.ts'
 import { isPodDeletion, type Plan, type PlanInput, type Step } from '../step.ts'
@@ -51,6 +53,8 @@ export type WorldDeps = ReconcileDeps & {
   readonly deletedWorlds: DeletedUids
   readonly pods: Source<Pod>
   readonly services: Source<Service>
+  /** Undefined if no setting names a Gateway. */
+  readonly routes: Source<HttpRoute> | undefined
   readonly endpointSlices: Pick<Client<KubeObject>, 'create'>
   readonly serviceAge: StateAge
   readonly portPools: PortPools
@@ -213,6 +217,7 @@ const observe = async (
     pod,
     node: nodeName === undefined ? undefined : await readNode(deps, nodeName, signal),
     service,
+    route: readRoute(deps, key) ?? found.route,
     serviceUnusedMs: deps.serviceAge(key, isServiceUsed({ world, service, pod }) ? undefined : service?.metadata.uid),
     policy: await findPolicy(deps.namespaces, world.metadata.namespace, signal),
     queue: deps.queuePoll.report(key, pod?.metadata.uid ?? ''),
@@ -227,6 +232,9 @@ const observe = async (
 /** Returns a node. Reads it from the API server if the cache lacks it, because a missing node counts as dead. */
 const readNode = async ({ nodes }: WorldDeps, name: string, signal: AbortSignal): Promise<Node | 'gone'> =>
   nodes.cache.store.get(name) ?? (await ignoreError(isNotFound, nodes.client.get({ name }, { signal }))) ?? 'gone'
+
+const readRoute = ({ routes }: WorldDeps, key: string): PlanInput['route'] =>
+  routes?.cache.isServed() ? routes.cache.store.get(key) : 'unserved'
 
 /** Polls the queue of a Ready server with probes, and no other. */
 const pollQueue = (deps: WorldDeps, key: string, { pod }: PlanInput, status: WorldStatus): void => {
@@ -261,11 +269,16 @@ const executeSteps = async (
       if (result !== undefined) return result
     } catch (error) {
       if (!isRefusal(error)) throw error
-      refusal ??= { error, why: explainRefusal(error, step.verb.endsWith('Service') ? 'service' : 'server') }
+      refusal ??= { error, why: explainRefusal(error, objectOf(step)) }
       if (!step.verb.startsWith('repair')) break
     }
   }
   return withDefined({ refusal })
+}
+
+const objectOf = ({ verb }: Step): string => {
+  if (verb.endsWith('Route')) return 'route'
+  return verb.endsWith('Service') ? 'service' : 'server'
 }
 
 /** The result of steps: the first that was refused, or the first whose object exists already. */
@@ -295,6 +308,15 @@ const execute = async (
         service: present,
       }))
     }
+    case 'createRoute':
+      return settle(
+        await createOwned(routesOf(deps), step.service, step.route, signal),
+        routeNameTaken(name),
+        (route) => ({ route }),
+      )
+    case 'repairRoute':
+      await patchExact(routesOf(deps), step.route, step.patch, signal)
+      return undefined
     case 'deletePod':
       await deleteExact(deps.pods, step.pod, { ...withDefined({ gracePeriodSeconds: step.graceSeconds }), signal })
       return undefined
@@ -326,6 +348,12 @@ const execute = async (
       await deleteExact(deps.worlds, world, { signal, ...withDefined({ resourceVersion }) })
       return undefined
   }
+}
+
+/** Returns the source of routes. No plan has a step for a route without it. */
+const routesOf = ({ routes }: WorldDeps): Source<HttpRoute> => {
+  if (routes === undefined) throw new Error('A route was planned without a Gateway.')
+  return routes
 }
 
 const settle = <T>(creation: Creation<T>, taken: Diagnosis, toFound: (object: T) => Found): Executed | undefined => {

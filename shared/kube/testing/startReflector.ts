@@ -14,6 +14,7 @@ type Setup = {
   timing?: Partial<ReflectorTiming>
   namespace?: string
   labelSelector?: string
+  isOptional?: boolean
   keep?: (thing: Thing) => Thing
 }
 

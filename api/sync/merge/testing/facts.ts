@@ -22,6 +22,7 @@ export const freeFacts: WorldFacts = {
   bots: { live: 0, largest: noBotUse },
   profiles: scalingProfiles,
   hostPorts: new Map([['default', [{ first: 7000, last: 8000 }]]]),
+  offersRoutes: true,
   hasCluster: () => true,
 }
 
