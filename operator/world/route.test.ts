@@ -189,6 +189,13 @@ describe('a world with the strategy Route', () => {
     expect(conditionOf(planned.status, 'Degraded')).toBe('True/RouteNameTaken')
   })
 
+  test('fails at its start deadline for the taken name, also if the route of the stranger is not cached', () => {
+    const foreign = answered(accepted, parentRef, { ownerReferences: [] })
+    const refused = applyStatus(started, plan(started, { route: foreign }))
+    const { status } = plan(refused, { route: undefined }, startMs + settings.startDeadlineMs)
+    expect(status.run).toMatchObject({ endReason: 'StartDeadline', failure: { reason: 'RouteNameTaken' } })
+  })
+
   test('gets no pod while its cluster has no routes', () => {
     const planned = planFor(world, undefined, startMs, undefined, { settings: routed, route: 'unserved' })
     expect(planned.steps).toEqual([])

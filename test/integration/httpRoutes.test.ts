@@ -94,7 +94,7 @@ test('a world waits for the definition of routes, and is Active at its URL once 
   })
 })
 
-test('a route that somebody changed is put back, and one that was deleted is made again', async () => {
+test('the operator restores a changed route, and creates a deleted one again', async () => {
   const id = await startActive()
   const edit = JSON.stringify({ spec: { hostnames: ['stolen.example.com'] } })
   cluster.kubectl('-n', namespace, 'patch', 'httproute', id, '--type=merge', '-p', edit)
