@@ -213,6 +213,15 @@ const startApiServer = (
   })
 }
 
+/** Returns the arguments that the scheduler and the controller-manager share: their access, no leader election and no port. */
+export const componentArgs = (kubeconfig: string): string[] => [
+  `--kubeconfig=${kubeconfig}`,
+  `--authentication-kubeconfig=${kubeconfig}`,
+  `--authorization-kubeconfig=${kubeconfig}`,
+  '--leader-elect=false',
+  '--secure-port=0',
+]
+
 const startComponent = (
   { logDir, clientLimits = 'default' }: ControlPlaneOptions,
   name: string,
@@ -224,11 +233,7 @@ const startComponent = (
     name,
     command,
     args: [
-      `--kubeconfig=${kubeconfig}`,
-      `--authentication-kubeconfig=${kubeconfig}`,
-      `--authorization-kubeconfig=${kubeconfig}`,
-      '--leader-elect=false',
-      '--secure-port=0',
+      ...componentArgs(kubeconfig),
       ...(clientLimits === 'raised' ? ['--kube-api-qps=2000', '--kube-api-burst=4000'] : []),
       ...(name === 'kube-controller-manager'
         ? [

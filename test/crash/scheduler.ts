@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { resolveBinaries } from '#dev/kubernetes/binaries.ts'
+import { componentArgs } from '#dev/kubernetes/controlPlane.ts'
 import { startService } from '#dev/process.ts'
 import type { Node } from '#operator/pods/node.ts'
 import { createClient } from '#shared/kube/client.ts'
@@ -43,13 +44,7 @@ export const startScheduler = async () => {
   const scheduler = await startService({
     name: 'kube-scheduler',
     command,
-    args: [
-      `--kubeconfig=${kubeconfig}`,
-      `--authentication-kubeconfig=${kubeconfig}`,
-      `--authorization-kubeconfig=${kubeconfig}`,
-      '--leader-elect=false',
-      '--secure-port=0',
-    ],
+    args: componentArgs(kubeconfig),
     logFile: join(logDir, 'kube-scheduler.log'),
     // It has no port to query. The workloads wait for what it does.
     ready: async () => true,
