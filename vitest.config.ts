@@ -59,7 +59,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{api,client,dev,examples,operator,shared,test/support}/**/*.test.ts'],
+          include: ['{api,client,console,dev,examples,operator,shared,test/support}/**/*.test.ts'],
           // The default leaves one CPU free, which is half of a machine with two.
           maxWorkers: availableParallelism(),
           // Property tests take a few seconds on an idle machine.

@@ -17,6 +17,7 @@ import { createAuthenticator } from './platform/auth/authenticate.ts'
 import { anonymous, type Principal } from './platform/auth/principal.ts'
 import { type AnswerHeaders, answer } from './platform/http/answer.ts'
 import type { ClientAddress } from './platform/http/clientAddress.ts'
+import { type ConsoleFiles, consolePath, serveConsole } from './platform/http/console.ts'
 import { createCors } from './platform/http/cors.ts'
 import { endWithResponse } from './platform/http/inFlight.ts'
 import { closeAfterAnswer } from './platform/http/linger.ts'
@@ -30,6 +31,7 @@ import { type ConnectOptions, connect } from './realtime/connect.ts'
 
 const documentPath = '/api/openapi.json'
 const asyncApiPath = '/api/asyncapi.json'
+const docsPath = '/api/docs/'
 const safeRequestId = /^[A-Za-z0-9._-]{1,64}$/
 
 /** The dependencies of the API's routes. */
@@ -45,11 +47,13 @@ export type AppOptions = {
   readonly projectOfWorld: ConnectOptions['projectOfWorld']
   readonly clientAddress: ClientAddress
   readonly requestTracing: RequestTracing
+  /** The files of the console, or undefined if it is off. */
+  readonly consoleFiles: ConsoleFiles | undefined
   /** Reports whether the database can be reached. It decides the status of /readyz. */
   readonly isReady: () => Promise<boolean>
 }
 
-/** Returns the API as a Hono application: the endpoints, the OpenAPI document, pictures, realtime and the probes. */
+/** Returns the API as a Hono application: the endpoints, the OpenAPI document, pictures, realtime, the console and the probes. */
 export const createApp = (options: AppOptions) => {
   const { deps, registry } = options
   const app = new Hono<Env>({ getPath: pathWithSlash })
@@ -135,7 +139,7 @@ export const createApp = (options: AppOptions) => {
 /** Adds the routes without a credential. Those that are not probes have the limits of a client address. */
 const addOpenRoutes = (
   app: Hono<Env>,
-  { deps, isReady }: Pick<AppOptions, 'deps' | 'isReady'>,
+  { deps, isReady, consoleFiles }: Pick<AppOptions, 'deps' | 'isReady' | 'consoleFiles'>,
   limitByAddress: (c: HonoContext<Env>) => void,
 ): void => {
   app.get('/livez', (c) => answer(c, 'ok\n', plain))
@@ -154,10 +158,18 @@ const addOpenRoutes = (
       return answer(c, bytes, { headers: { 'content-type': 'application/json' } })
     })
   }
-  for (const path of ['/', '/api/']) {
-    app.get(path, (c) => answer(c, null, { status: 302, headers: { location: '/api/docs/' } }))
+  const redirect = (from: string, location: string) =>
+    app.get(from, (c) => answer(c, null, { status: 302, headers: { location } }))
+  redirect('/', consoleFiles?.size ? consolePath : docsPath)
+  redirect('/api/', docsPath)
+  if (consoleFiles !== undefined) {
+    redirect('/console', consolePath)
+    app.get(`${consolePath}*`, (c) => {
+      limitByAddress(c)
+      return serveConsole(consoleFiles, c)
+    })
   }
-  for (const path of ['/api/docs/', '/api/docs/:file/']) {
+  for (const path of [docsPath, `${docsPath}:file/`]) {
     app.get(path, (c) => {
       limitByAddress(c)
       return referencePage(c)

@@ -96,6 +96,7 @@ export const apiSettings = {
   limits: limitSettings,
   pushBackoffMaxMs: ['ORRERY_PUSH_BACKOFF_MAX_MS', decimal(10, 3_600_000).default(30_000)],
   keepDeletedHours: ['ORRERY_KEEP_DELETED_HOURS', decimal(0, 24 * 365).default(7 * 24)],
+  isConsoleOn: ['ORRERY_CONSOLE', flag(true)],
   areWebhooksOn: ['ORRERY_WEBHOOKS', flag(true)],
   webhooks: webhookSettings,
   // Eight organizations leave one of 16 connections free: they hold half of the pool, and one more for each after the first.

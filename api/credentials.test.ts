@@ -35,6 +35,7 @@ const operations = {
     ...['listScalingProfiles', 'listPublicWorlds', 'listTravelLocations', 'listWorlds', 'countWorlds', 'actOnWorlds'],
     ...['createWorld', 'getWorld', 'patchWorld', 'deleteWorld', 'startWorld', 'stopWorld', 'putWorldPicture'],
     ...['listDeletedWorlds', 'restoreWorld', 'purgeWorld', 'listWorldEvents', 'listWorldDeployments'],
+    ...['explainWorld', 'getCurrentCredential'],
     ...['listBotDeployments', 'createBotDeployment', 'getBotDeployment', 'patchBotDeployment', 'deleteBotDeployment'],
     ...[
       'readWorldLog',

@@ -1,3 +1,4 @@
+import { createRecentCounts } from '#api/platform/database/recentCounts.ts'
 import type { ApiConfig } from './config.ts'
 import type { Deps } from './domain/access/context.ts'
 import { createIssuer } from './domain/access/issuer.ts'
@@ -77,6 +78,7 @@ export const createDeps = ({ clusters, ...parts }: Parts, config: Settings): Dep
     keepDeletedMs: config.keepDeletedMs,
     cachedLimits: createLimitCache({ ...parts, defaultLimits }),
     recentAudits: createRecentNames(clock),
+    recentCounts: createRecentCounts(clock),
     connectionCounts: new Map(),
     runRequest: createShares(clock, {
       // An organization whose requests wait for locks leaves half of the pool to the others.

@@ -32,6 +32,7 @@ import { type Database, openDatabase } from './platform/database/client.ts'
 import { maintainPartitions } from './platform/database/partitions/maintain.ts'
 import { deferSilentConnections } from './platform/http/accept.ts'
 import { createClientAddress, isInNetworks } from './platform/http/clientAddress.ts'
+import { type ConsoleFiles, notBuilt, readConsole } from './platform/http/console.ts'
 import { handleInTurn } from './platform/http/inTurn.ts'
 import { shareAnswer } from './platform/http/readiness.ts'
 import { openServer } from './platform/http/server.ts'
@@ -108,6 +109,7 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
     allowedOrigins: config.allowedOrigins,
     registry,
     clientAddress,
+    consoleFiles: openConsole(config, log),
     requestTracing: { tracing, trustsTraceparent: config.trustsTraceparent },
     isReady: shareAnswer(systemClock, readyFreshMs, () => isDatabaseReachable(db)),
   })
@@ -147,6 +149,14 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   await operations.close()
   await close()
   log.info({}, 'stopped')
+}
+
+/** Reads the files of the console. Returns undefined if it is off. */
+const openConsole = (config: ApiConfig, log: Log): ConsoleFiles | undefined => {
+  if (!config.isConsoleOn) return undefined
+  const files = readConsole()
+  if (files.size === 0) log.warn({}, notBuilt)
+  return files
 }
 
 /** Passes the requests of a server to the application. Returns a function that ends the checks for slow readers. */

@@ -159,7 +159,7 @@ export type BulkAction = BulkActionByIds | BulkActionByFilter | BulkDeletionByFi
 
 export type BulkActionByFilter = {
   /** The action on each world. */
-  action: 'start' | 'stop'
+  action: 'start' | 'stop' | 'restart'
   /** Conditions as in the query of `listWorlds`. All must match. */
   filter: BulkActionFilter
   /** Number of worlds that the filter must match. A deletion by filter needs it; another number gets 409. */
@@ -168,7 +168,7 @@ export type BulkActionByFilter = {
 
 export type BulkActionByIds = {
   /** The action on each world. */
-  action: 'start' | 'stop' | 'delete'
+  action: 'start' | 'stop' | 'restart' | 'delete'
   /** Identifiers of the worlds. */
   ids: string[]
 }
@@ -469,6 +469,23 @@ export type CreatedWorld = {
   worldId: string
   /** Identifier of the launch context. */
   launchContextId: string
+}
+
+export type CurrentCredential = {
+  /** Kind of credential: the platform key, an API key or a user's token. */
+  kind: 'platform' | 'key' | 'user'
+  /** Identifier of the API key, subject of the token, or `platform`. */
+  id: string
+  /** Name of the API key, for people. Absent for other kinds. */
+  name?: string
+  /** Organization of the credential. Absent for the platform key. */
+  organizationId?: string
+  /** Permissions that the credential has now. `*` is full access. */
+  permissions: string[]
+  /** Capabilities outside the permission tree, by name. True grants the claim. */
+  claims: { [key: string]: boolean }
+  /** Time from which the credential is refused. Absent if it does not expire. */
+  expiresAt?: string
 }
 
 export type DeletedWorld = {
@@ -1740,6 +1757,42 @@ export type WorldDeploymentRuntimeBuildContent = {
   id: string
 }
 
+export type WorldExplanation = {
+  /** Identifier of the world. */
+  worldId: string
+  /** Running; Starting, also while a start waits or the server is replaced; Stopped; Failed, until a user acts; NeedsAttention, if something is wrong that may not resolve by itself. */
+  state: 'Running' | 'Starting' | 'Stopped' | 'Failed' | 'NeedsAttention'
+  /** The state in a sentence, with the name of the world. */
+  summary: string
+  /** Message of the condition that decides. Empty if the summary says it all. */
+  cause: string
+  /** Remedy, for people. Absent if none is needed. */
+  remedy?: string
+  /** Reason of that condition, for programs. Empty for a running world without trouble, and without conditions. */
+  reason: string
+  /** Time when the status of that condition last changed. Absent if unknown. */
+  since?: string
+  /** Identifier of the newest run. Absent without one. */
+  runId?: string
+  /** Number of failures of the run that use up the restart budget. Absent without a run. */
+  restarts?: number
+  /** Exit code of the server that ended last. Absent if none has. */
+  exitCode?: number
+  /** Number of other worlds of the organization that the caller can read and that have a condition with the same type, status and reason, at most 5 s ago. 1001 means more than 1000. 0 for a wait, or if nothing is wrong. Absent if they could not be counted in time. */
+  others?: number
+  /** All of it in plain English. */
+  sentence: string
+  /** Actions that resolve it, the most promising first. Starts and restarts follow the edits that they put into effect. */
+  actions: WorldExplanationAction[]
+}
+
+export type WorldExplanationAction = {
+  /** Kind of action. */
+  kind: 'start' | 'stop' | 'restart' | 'readLog' | 'edit' | 'askOperator' | 'wait'
+  /** Member of the body of `patchWorld` that an edit changes. Absent for other kinds. */
+  field?: 'compute' | 'networking.ports' | 'networking.scaling.profile' | 'networking.strategy' | 'runtime.build'
+}
+
 export type WorldFields = {
   /** Identifier of the world. */
   documentId: string
@@ -1914,9 +1967,9 @@ type None = { [name: string]: never }
 /** The input and response of each operation. */
 export type Operations = {
   /**
-   * Start, stop or delete many worlds
+   * Start, stop, restart or delete many worlds
    *
-   * Acts on the worlds of `ids`, or on those that match `filter`, each in its own transaction. Starts leave running worlds as they are, and stops leave worlds that do not run. Takes an API key or a user's token.
+   * Acts on the worlds of `ids`, or on those that match `filter`, each in its own transaction. Starts leave running worlds as they are. Stops and restarts leave worlds that do not run; a restart is a new run. Takes an API key or a user's token.
    */
   actOnWorlds: {
     params: None
@@ -2243,6 +2296,21 @@ export type Operations = {
     answer: undefined
   }
   /**
+   * Explain the state of a world, and what to do about it
+   *
+   * Says in a sentence why a world is not running, from its conditions and its newest run. Takes an API key or a user's token.
+   */
+  explainWorld: {
+    params: {
+      /** Identifier of the world. */
+      worldId: string
+    }
+    query: None
+    headers: None
+    body: undefined
+    answer: WorldExplanation
+  }
+  /**
    * Read a bot deployment
    *
    * Its entity tag can be sent as If-Match with each change. Takes an API key or a user's token.
@@ -2301,6 +2369,18 @@ export type Operations = {
     }
     body: undefined
     answer: Document
+  }
+  /**
+   * Read what the credential of the request is and may do
+   *
+   * Accepts every valid credential and needs no scope header. It returns no secret. Takes an API key or a user's token.
+   */
+  getCurrentCredential: {
+    params: None
+    query: None
+    headers: None
+    body: undefined
+    answer: CurrentCredential
   }
   /**
    * Read the permissions of groups of external issuers
@@ -3402,88 +3482,90 @@ export type Operations = {
   }
 }
 
-/** The method, path and media types of each operation. */
+/** The method, path and media types of each operation, and what its caller needs. */
 export const operations = {
   actOnWorlds: { method: 'POST', path: '/api/worlds/actions/', body: ['application/json'] },
   countWorlds: { method: 'GET', path: '/api/worlds/counts/' },
-  createApiKey: { method: 'POST', path: '/api/organizations/apiKeys/', body: ['application/json'] },
-  createBotDeployment: { method: 'POST', path: '/api/worlds/{worldId}/bots/', body: ['application/json'] },
-  createOrganization: { method: 'POST', path: '/api/organizations/', body: ['application/json'] },
-  createProject: { method: 'POST', path: '/api/organizations/projects/', body: ['application/json'] },
-  createToken: { method: 'POST', path: '/api/users/{userId}/tokens/', body: ['application/json'] },
-  createWebhook: { method: 'POST', path: '/api/webhooks/', body: ['application/json'] },
-  createWorld: { method: 'POST', path: '/api/worlds/', body: ['application/json'] },
-  deleteApiKey: { method: 'DELETE', path: '/api/organizations/apiKeys/{apiKeyId}/' },
-  deleteBotDeployment: { method: 'DELETE', path: '/api/worlds/{worldId}/bots/{botDeploymentId}/' },
-  deleteBuild: { method: 'DELETE', path: '/api/builds/{channelId}/{tag}/' },
-  deleteCollection: { method: 'DELETE', path: '/api/documents/collection/{id}/' },
-  deleteKvStore: { method: 'DELETE', path: '/api/documents/kvStore/{id}/' },
-  deleteLiveConfig: { method: 'DELETE', path: '/api/documents/liveConfig/{id}/' },
-  deleteOrganization: { method: 'DELETE', path: '/api/organizations/{organizationId}/' },
-  deleteProject: { method: 'DELETE', path: '/api/organizations/projects/current/' },
-  deleteWebhook: { method: 'DELETE', path: '/api/webhooks/{webhookId}/' },
-  deleteWorld: { method: 'DELETE', path: '/api/worlds/{worldId}/' },
-  getBotDeployment: { method: 'GET', path: '/api/worlds/{worldId}/bots/{botDeploymentId}/' },
-  getBuild: { method: 'GET', path: '/api/builds/{channelId}/{tag}/' },
-  getCollection: { method: 'GET', path: '/api/documents/collection/{id}/' },
-  getGroups: { method: 'GET', path: '/api/organizations/current/groups/' },
+  createApiKey: { method: 'POST', path: '/api/organizations/apiKeys/', body: ['application/json'], needs: { scope: 'organization', verb: '*', credential: 'key' } },
+  createBotDeployment: { method: 'POST', path: '/api/worlds/{worldId}/bots/', body: ['application/json'], needs: { scope: 'world', verb: 'w' } },
+  createOrganization: { method: 'POST', path: '/api/organizations/', body: ['application/json'], needs: { claim: 'createOrganization', credential: 'key' } },
+  createProject: { method: 'POST', path: '/api/organizations/projects/', body: ['application/json'], needs: { scope: 'organization', verb: 'w' } },
+  createToken: { method: 'POST', path: '/api/users/{userId}/tokens/', body: ['application/json'], needs: { scope: 'organization', verb: '*', credential: 'key' } },
+  createWebhook: { method: 'POST', path: '/api/webhooks/', body: ['application/json'], needs: { scope: 'organization', verb: '*', credential: 'key' } },
+  createWorld: { method: 'POST', path: '/api/worlds/', body: ['application/json'], needs: { scope: 'project', verb: 'w' } },
+  deleteApiKey: { method: 'DELETE', path: '/api/organizations/apiKeys/{apiKeyId}/', needs: { scope: 'organization', verb: '*', credential: 'key' } },
+  deleteBotDeployment: { method: 'DELETE', path: '/api/worlds/{worldId}/bots/{botDeploymentId}/', needs: { scope: 'world', verb: 'w' } },
+  deleteBuild: { method: 'DELETE', path: '/api/builds/{channelId}/{tag}/', needs: { scope: 'organization', verb: 'w' } },
+  deleteCollection: { method: 'DELETE', path: '/api/documents/collection/{id}/', needs: { verb: 'w' } },
+  deleteKvStore: { method: 'DELETE', path: '/api/documents/kvStore/{id}/', needs: { verb: 'w' } },
+  deleteLiveConfig: { method: 'DELETE', path: '/api/documents/liveConfig/{id}/', needs: { verb: 'w' } },
+  deleteOrganization: { method: 'DELETE', path: '/api/organizations/{organizationId}/', needs: { scope: 'organization', verb: 'r', platformOnly: true, credential: 'key' } },
+  deleteProject: { method: 'DELETE', path: '/api/organizations/projects/current/', needs: { scope: 'project', verb: 'w', subtree: true } },
+  deleteWebhook: { method: 'DELETE', path: '/api/webhooks/{webhookId}/', needs: { scope: 'organization', verb: '*' } },
+  deleteWorld: { method: 'DELETE', path: '/api/worlds/{worldId}/', needs: { scope: 'world', verb: 'w' } },
+  explainWorld: { method: 'GET', path: '/api/worlds/{worldId}/why/', needs: { scope: 'world', verb: 'r' } },
+  getBotDeployment: { method: 'GET', path: '/api/worlds/{worldId}/bots/{botDeploymentId}/', needs: { scope: 'world', verb: 'r' } },
+  getBuild: { method: 'GET', path: '/api/builds/{channelId}/{tag}/', needs: { scope: 'organization', verb: 'r' } },
+  getCollection: { method: 'GET', path: '/api/documents/collection/{id}/', needs: { verb: 'r' } },
+  getCurrentCredential: { method: 'GET', path: '/api/credentials/current/' },
+  getGroups: { method: 'GET', path: '/api/organizations/current/groups/', needs: { scope: 'organization', verb: '*' } },
   getJsonWebKeySet: { method: 'GET', path: '/.well-known/jwks.json' },
-  getKvStore: { method: 'GET', path: '/api/documents/kvStore/{id}/' },
-  getLiveConfig: { method: 'GET', path: '/api/documents/liveConfig/{id}/' },
+  getKvStore: { method: 'GET', path: '/api/documents/kvStore/{id}/', needs: { verb: 'r' } },
+  getLiveConfig: { method: 'GET', path: '/api/documents/liveConfig/{id}/', needs: { verb: 'r' } },
   getOrganization: { method: 'GET', path: '/api/organizations/current/' },
   getOrganizationById: { method: 'GET', path: '/api/organizations/{organizationId}/' },
-  getProject: { method: 'GET', path: '/api/organizations/projects/current/' },
-  getSyncStatus: { method: 'GET', path: '/api/sync/' },
-  getUsage: { method: 'GET', path: '/api/organizations/current/usage/' },
-  getWebhook: { method: 'GET', path: '/api/webhooks/{webhookId}/' },
-  getWorld: { method: 'GET', path: '/api/worlds/{worldId}/' },
-  getWorldAccess: { method: 'GET', path: '/api/worlds/{worldId}/users/{userId}/access/' },
-  listApiKeys: { method: 'GET', path: '/api/organizations/apiKeys/' },
-  listAuditRecords: { method: 'GET', path: '/api/audit/' },
-  listBotDeploymentEvents: { method: 'GET', path: '/api/worlds/{worldId}/bots/{botDeploymentId}/events/' },
-  listBotDeployments: { method: 'GET', path: '/api/worlds/{worldId}/bots/' },
-  listDeletedWorlds: { method: 'GET', path: '/api/worlds/deleted/' },
+  getProject: { method: 'GET', path: '/api/organizations/projects/current/', needs: { scope: 'project', verb: 'r' } },
+  getSyncStatus: { method: 'GET', path: '/api/sync/', needs: { platformOnly: true, credential: 'key' } },
+  getUsage: { method: 'GET', path: '/api/organizations/current/usage/', needs: { scope: 'organization', verb: 'r' } },
+  getWebhook: { method: 'GET', path: '/api/webhooks/{webhookId}/', needs: { scope: 'organization', verb: '*' } },
+  getWorld: { method: 'GET', path: '/api/worlds/{worldId}/', needs: { scope: 'world', verb: 'r' } },
+  getWorldAccess: { method: 'GET', path: '/api/worlds/{worldId}/users/{userId}/access/', needs: { credential: 'token' } },
+  listApiKeys: { method: 'GET', path: '/api/organizations/apiKeys/', needs: { scope: 'organization', verb: 'r', credential: 'key' } },
+  listAuditRecords: { method: 'GET', path: '/api/audit/', needs: { scope: 'organization', verb: '*' } },
+  listBotDeploymentEvents: { method: 'GET', path: '/api/worlds/{worldId}/bots/{botDeploymentId}/events/', needs: { scope: 'world', verb: 'r' } },
+  listBotDeployments: { method: 'GET', path: '/api/worlds/{worldId}/bots/', needs: { scope: 'world', verb: 'r' } },
+  listDeletedWorlds: { method: 'GET', path: '/api/worlds/deleted/', needs: { scope: 'project', verb: 'r' } },
   listOrganizations: { method: 'GET', path: '/api/organizations/' },
-  listPlatformAuditRecords: { method: 'GET', path: '/api/audit/platform/' },
+  listPlatformAuditRecords: { method: 'GET', path: '/api/audit/platform/', needs: { platformOnly: true, credential: 'key' } },
   listProjects: { method: 'GET', path: '/api/organizations/projects/' },
   listPublicWorlds: { method: 'GET', path: '/api/worlds/public/' },
   listScalingProfiles: { method: 'GET', path: '/api/worlds/scalingProfiles/' },
   listTravelLocations: { method: 'GET', path: '/api/worlds/travel/locations/' },
-  listWebhookDeliveries: { method: 'GET', path: '/api/webhooks/{webhookId}/deliveries/' },
-  listWebhooks: { method: 'GET', path: '/api/webhooks/' },
-  listWorldDeployments: { method: 'GET', path: '/api/worlds/{worldId}/deployments/' },
-  listWorldEvents: { method: 'GET', path: '/api/worlds/{worldId}/events/' },
+  listWebhookDeliveries: { method: 'GET', path: '/api/webhooks/{webhookId}/deliveries/', needs: { scope: 'organization', verb: '*' } },
+  listWebhooks: { method: 'GET', path: '/api/webhooks/', needs: { scope: 'organization', verb: '*' } },
+  listWorldDeployments: { method: 'GET', path: '/api/worlds/{worldId}/deployments/', needs: { scope: 'world', verb: 'r' } },
+  listWorldEvents: { method: 'GET', path: '/api/worlds/{worldId}/events/', needs: { scope: 'world', verb: 'r' } },
   listWorlds: { method: 'GET', path: '/api/worlds/' },
-  patchApiKey: { method: 'PATCH', path: '/api/organizations/apiKeys/{apiKeyId}/', body: ['application/json'] },
-  patchBotDeployment: { method: 'PATCH', path: '/api/worlds/{worldId}/bots/{botDeploymentId}/', body: ['application/json'] },
-  patchLimits: { method: 'PATCH', path: '/api/organizations/{organizationId}/limits/', body: ['application/json'] },
-  patchOrganization: { method: 'PATCH', path: '/api/organizations/current/', body: ['application/json'] },
-  patchOrganizationById: { method: 'PATCH', path: '/api/organizations/{organizationId}/', body: ['application/json'] },
-  patchProject: { method: 'PATCH', path: '/api/organizations/projects/current/', body: ['application/json'] },
-  patchWebhook: { method: 'PATCH', path: '/api/webhooks/{webhookId}/', body: ['application/json'] },
-  patchWorld: { method: 'PATCH', path: '/api/worlds/{worldId}/', body: ['application/json'] },
-  purgeOrganization: { method: 'POST', path: '/api/organizations/{organizationId}/purge/' },
-  purgeProject: { method: 'POST', path: '/api/organizations/projects/{projectId}/purge/' },
-  purgeWorld: { method: 'POST', path: '/api/worlds/{worldId}/purge/' },
-  putBuild: { method: 'PUT', path: '/api/builds/{channelId}/{tag}/', body: ['application/json'] },
-  putCollection: { method: 'PUT', path: '/api/documents/collection/{id}/', body: ['application/json'] },
-  putGroups: { method: 'PUT', path: '/api/organizations/current/groups/', body: ['application/json'] },
-  putKvStore: { method: 'PUT', path: '/api/documents/kvStore/{id}/', body: ['application/json'] },
-  putLiveConfig: { method: 'PUT', path: '/api/documents/liveConfig/{id}/', body: ['application/json'] },
-  putOrganizationPicture: { method: 'PATCH', path: '/api/organizations/current/pictureUrl/', body: ['multipart/form-data', 'image/png', 'image/jpeg', 'image/webp'] },
-  putOrganizationPictureById: { method: 'PATCH', path: '/api/organizations/{organizationId}/pictureUrl/', body: ['multipart/form-data', 'image/png', 'image/jpeg', 'image/webp'] },
-  putWorldPicture: { method: 'PATCH', path: '/api/worlds/{worldId}/pictureUrl/', body: ['multipart/form-data', 'image/png', 'image/jpeg', 'image/webp'] },
-  readBotLog: { method: 'GET', path: '/api/worlds/{worldId}/bots/{botDeploymentId}/logs/' },
-  readWorldLog: { method: 'GET', path: '/api/worlds/{worldId}/logs/' },
-  redeliverWebhook: { method: 'POST', path: '/api/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver/' },
-  resolveBuildAndContent: { method: 'POST', path: '/api/worlds/resolveBuildAndContent/', body: ['application/json'] },
-  restoreOrganization: { method: 'POST', path: '/api/organizations/{organizationId}/restore/' },
-  restoreProject: { method: 'POST', path: '/api/organizations/projects/{projectId}/restore/' },
-  restoreWorld: { method: 'POST', path: '/api/worlds/{worldId}/restore/' },
-  revokeToken: { method: 'DELETE', path: '/api/users/{userId}/tokens/{tokenId}/' },
-  rotateApiKey: { method: 'POST', path: '/api/organizations/apiKeys/{apiKeyId}/rotate/', body: ['application/json'] },
-  rotateWebhook: { method: 'POST', path: '/api/webhooks/{webhookId}/rotate/', body: ['application/json'] },
-  startWorld: { method: 'POST', path: '/api/worlds/{worldId}/start/' },
-  stopWorld: { method: 'POST', path: '/api/worlds/{worldId}/stop/' },
-  testWebhook: { method: 'POST', path: '/api/webhooks/{webhookId}/test/' },
+  patchApiKey: { method: 'PATCH', path: '/api/organizations/apiKeys/{apiKeyId}/', body: ['application/json'], needs: { scope: 'organization', verb: '*', credential: 'key' } },
+  patchBotDeployment: { method: 'PATCH', path: '/api/worlds/{worldId}/bots/{botDeploymentId}/', body: ['application/json'], needs: { scope: 'world', verb: 'w' } },
+  patchLimits: { method: 'PATCH', path: '/api/organizations/{organizationId}/limits/', body: ['application/json'], needs: { scope: 'organization', verb: 'r', platformOnly: true, credential: 'key' } },
+  patchOrganization: { method: 'PATCH', path: '/api/organizations/current/', body: ['application/json'], needs: { scope: 'organization', verb: 'w' } },
+  patchOrganizationById: { method: 'PATCH', path: '/api/organizations/{organizationId}/', body: ['application/json'], needs: { scope: 'organization', verb: 'w' } },
+  patchProject: { method: 'PATCH', path: '/api/organizations/projects/current/', body: ['application/json'], needs: { scope: 'project', verb: 'w' } },
+  patchWebhook: { method: 'PATCH', path: '/api/webhooks/{webhookId}/', body: ['application/json'], needs: { scope: 'organization', verb: '*' } },
+  patchWorld: { method: 'PATCH', path: '/api/worlds/{worldId}/', body: ['application/json'], needs: { scope: 'world', verb: 'w' } },
+  purgeOrganization: { method: 'POST', path: '/api/organizations/{organizationId}/purge/', needs: { scope: 'organization', verb: 'r', platformOnly: true, credential: 'key' } },
+  purgeProject: { method: 'POST', path: '/api/organizations/projects/{projectId}/purge/', needs: { scope: 'project', verb: 'w', subtree: true } },
+  purgeWorld: { method: 'POST', path: '/api/worlds/{worldId}/purge/', needs: { scope: 'project', verb: 'w', subtree: true } },
+  putBuild: { method: 'PUT', path: '/api/builds/{channelId}/{tag}/', body: ['application/json'], needs: { scope: 'organization', verb: 'w' } },
+  putCollection: { method: 'PUT', path: '/api/documents/collection/{id}/', body: ['application/json'], needs: { verb: 'w' } },
+  putGroups: { method: 'PUT', path: '/api/organizations/current/groups/', body: ['application/json'], needs: { scope: 'organization', verb: '*', credential: 'key' } },
+  putKvStore: { method: 'PUT', path: '/api/documents/kvStore/{id}/', body: ['application/json'], needs: { verb: 'w' } },
+  putLiveConfig: { method: 'PUT', path: '/api/documents/liveConfig/{id}/', body: ['application/json'], needs: { verb: 'w' } },
+  putOrganizationPicture: { method: 'PATCH', path: '/api/organizations/current/pictureUrl/', body: ['multipart/form-data', 'image/png', 'image/jpeg', 'image/webp'], needs: { scope: 'organization', verb: 'w' } },
+  putOrganizationPictureById: { method: 'PATCH', path: '/api/organizations/{organizationId}/pictureUrl/', body: ['multipart/form-data', 'image/png', 'image/jpeg', 'image/webp'], needs: { scope: 'organization', verb: 'w' } },
+  putWorldPicture: { method: 'PATCH', path: '/api/worlds/{worldId}/pictureUrl/', body: ['multipart/form-data', 'image/png', 'image/jpeg', 'image/webp'], needs: { scope: 'world', verb: 'w' } },
+  readBotLog: { method: 'GET', path: '/api/worlds/{worldId}/bots/{botDeploymentId}/logs/', needs: { scope: 'world', verb: 'w' } },
+  readWorldLog: { method: 'GET', path: '/api/worlds/{worldId}/logs/', needs: { scope: 'world', verb: 'w' } },
+  redeliverWebhook: { method: 'POST', path: '/api/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver/', needs: { scope: 'organization', verb: '*' } },
+  resolveBuildAndContent: { method: 'POST', path: '/api/worlds/resolveBuildAndContent/', body: ['application/json'], needs: { scope: 'project', verb: 'r' } },
+  restoreOrganization: { method: 'POST', path: '/api/organizations/{organizationId}/restore/', needs: { scope: 'organization', verb: 'r', platformOnly: true, credential: 'key' } },
+  restoreProject: { method: 'POST', path: '/api/organizations/projects/{projectId}/restore/', needs: { scope: 'project', verb: 'w', subtree: true } },
+  restoreWorld: { method: 'POST', path: '/api/worlds/{worldId}/restore/', needs: { scope: 'project', verb: 'w' } },
+  revokeToken: { method: 'DELETE', path: '/api/users/{userId}/tokens/{tokenId}/', needs: { scope: 'organization', verb: '*' } },
+  rotateApiKey: { method: 'POST', path: '/api/organizations/apiKeys/{apiKeyId}/rotate/', body: ['application/json'], needs: { scope: 'organization', verb: '*', credential: 'key' } },
+  rotateWebhook: { method: 'POST', path: '/api/webhooks/{webhookId}/rotate/', body: ['application/json'], needs: { scope: 'organization', verb: '*', credential: 'key' } },
+  startWorld: { method: 'POST', path: '/api/worlds/{worldId}/start/', needs: { scope: 'world', verb: 'w' } },
+  stopWorld: { method: 'POST', path: '/api/worlds/{worldId}/stop/', needs: { scope: 'world', verb: 'w' } },
+  testWebhook: { method: 'POST', path: '/api/webhooks/{webhookId}/test/', needs: { scope: 'organization', verb: '*' } },
 } as const

@@ -227,6 +227,14 @@ describe('a connection', () => {
     expect(events).toEqual(['0', '1', '2'])
   })
 
+  test('is probed and closed after the silence of its options', async () => {
+    await opened({ quietMs: 4_000 })
+    await advance(4_000)
+    expect(server.latest().sent).toHaveLength(2)
+    await advance(4_000)
+    expect(states.at(-1)).toMatchObject({ state: 'waiting', reason: 'The connection was silent for 4 s.' })
+  })
+
   test.each([4401, 4404])('that is closed with %i is not reopened, and every listener gets the error', async (code) => {
     const { client, events } = await opened()
     const other = subscribe(client, 'b')

@@ -22,7 +22,7 @@ const formatRequest = (action: 'subscribe' | 'unsubscribe', resource: Resource):
  * missing scope ends it for good. Throws a TypeError for options with which it can never connect.
  */
 export const createRealtime = (options: RealtimeOptions): Realtime => {
-  const { clock = systemClock, random = Math.random, fetch = globalThis.fetch } = options
+  const { clock = systemClock, random = Math.random, fetch = globalThis.fetch, quietMs } = options
   const { WebSocket = globalThis.WebSocket } = options
   if (WebSocket === undefined) throw new TypeError('This platform has no WebSocket. Pass one in the options.')
   const { url, headers, protocols } = toAddress(options)
@@ -52,7 +52,8 @@ export const createRealtime = (options: RealtimeOptions): Realtime => {
   const connect = async () => {
     notify({ state: 'connecting' })
     try {
-      return await openConnection({ url: toSocketUrl(url), protocols, WebSocket, clock, signal, onOpen, onMessage })
+      const connection = { url: toSocketUrl(url), protocols, WebSocket, clock, quietMs, signal, onOpen, onMessage }
+      return await openConnection(connection)
     } finally {
       send = undefined
     }

@@ -42,6 +42,10 @@ const lawless: readonly [string, Source][] = [
   ['tests in shared', source('shared/ids.test.ts', "import { a } from '#test/support/processes.ts'")],
   ['the kube kit', source('shared/kube/client.ts', "import { a } from '../ids.ts'")],
   ['the client', source('client/realtime/client.ts', "import { a } from 'node:net'")],
+  ['tests of the console', source('console/state/sort.test.ts', "import { a } from '#test/support/processes.ts'")],
+  ['the console', source('console/parts/App.tsx', "import { a } from '#shared/log.ts'")],
+  ['the state of the console', source('console/state/sort.ts', "import { signal } from '@preact/signals'")],
+  ['the explanations', source('shared/why/why.ts', "import * as z from 'zod'")],
   ['the decisions of the operator', source('operator/world/plan.ts', "import { a } from './execute/reconcile.ts'")],
   ['the rules of the API', source('api/domain/worlds/present.ts', "import { sql } from 'drizzle-orm'")],
 ]
@@ -59,6 +63,15 @@ test.each([
   [
     'a helper without servers in a test',
     source('shared/ids.test.ts', "import { a } from '#test/support/fakeClock.ts'"),
+  ],
+  [
+    'random inputs in a test of the console',
+    source('console/state/sort.test.ts', "import { fc } from '#test/support/fastCheck.ts'"),
+  ],
+  ['reasons in the console', source('console/parts/App.tsx', "import { a } from '#shared/why/why.ts'")],
+  [
+    'the comparison of permissions in the console',
+    source('console/state/rights.ts', "import { a } from '#shared/domain/permissions.ts'"),
   ],
   ['the clock in the kube kit', source('shared/kube/client.ts', "import { a } from '#shared/clock.ts'")],
   ['bs58 in the client', source('client/realtime/client.ts', "import bs58 from 'bs58'")],

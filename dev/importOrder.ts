@@ -17,6 +17,10 @@ const allowed: Record<string, readonly string[]> = {
   'operator/world': ['operator/lifecycle', 'operator/logs', 'operator/pods', 'shared'],
   operator: ['operator/bots', 'operator/world', 'operator/lifecycle', 'operator/logs', 'operator/pods', 'shared'],
   client: [],
+  'console/state': ['client', 'shared'],
+  'console/live': ['console/state', 'client', 'shared'],
+  'console/parts': ['console/live', 'console/state', 'client', 'shared'],
+  console: ['console/parts', 'console/live', 'console/state', 'client', 'shared'],
 }
 
 /** A law in addition to the order. The patterns are those of `path.matchesGlob`; one that begins with `!` excludes files. */
@@ -46,6 +50,26 @@ export const laws: readonly Law[] = [
     of: ['client/**', ...noTests],
     forbids: ['*', 'node:**', '!bs58'],
     why: 'The client runs wherever fetch does. Its only package is bs58, for the handshake of realtime.',
+  },
+  {
+    of: ['console/**/*.test.ts'],
+    forbids: ['{api,operator,dev,test}/**', '!test/support/fastCheck.ts'],
+    why: 'Tests of the console run without both processes.',
+  },
+  {
+    of: ['console/**', ...noTests],
+    forbids: ['shared/**', '!shared/why/**', '!shared/domain/permissions.ts', 'node:*'],
+    why: 'The console runs in browsers.',
+  },
+  {
+    of: ['shared/why/**', ...noTests],
+    forbids: ['*', 'node:*', 'shared/**', '!shared/why/**', '!shared/enumerations.ts'],
+    why: 'The console has it in browsers.',
+  },
+  {
+    of: ['console/state/**', ...noTests],
+    forbids: ['client/client.ts', 'client/realtime.ts', 'preact', 'preact/**', '@preact/**'],
+    why: 'The state decides without the DOM, the network and a clock. Use types of the client only.',
   },
   {
     of: ['operator/{world,bots,lifecycle}/*.ts', 'operator/pods/**', ...noTests],
@@ -96,7 +120,7 @@ export const findImportFaults = (sources: readonly Source[]): string[] => {
   ]
 }
 
-const isOfProduct = ({ from, to }: Import): boolean => fits(['**', ...noTests], from) && to.endsWith('.ts')
+const isOfProduct = ({ from, to }: Import): boolean => fits(['**', ...noTests], from) && /\.tsx?$/.test(to)
 
 const importsOf = ({ file, text }: Source): Import[] =>
   [...text.matchAll(/(?:\bfrom|\bimport\(?)\s*'([^']+)'/g)].map(([, name = '']) => ({

@@ -8,7 +8,7 @@ import { drawImports, findImportFaults } from './importOrder.ts'
 
 const project = fileURLToPath(new URL('..', import.meta.url))
 
-const sources = globSync('{api,client,operator,shared}/**/*.ts', { cwd: project })
+const sources = globSync('{api,client,console,operator,shared}/**/*.{ts,tsx}', { cwd: project })
   .map((file) => file.replaceAll(sep, '/'))
   .map((file) => ({ file, text: readFileSync(join(project, file), 'utf8') }))
 

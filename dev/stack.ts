@@ -7,6 +7,7 @@ import { defaultHostPorts } from '#shared/domain/hostPorts.ts'
 import { idOf, keepToCluster } from './cluster/id.ts'
 import { startCluster } from './cluster/index.ts'
 import type { ClusterNode } from './cluster/types.ts'
+import { buildConsole, consoleFolder } from './console/build.ts'
 import { installManifests } from './kubernetes/manifests.ts'
 import type { NodeChoice } from './node/types.ts'
 import { nodeFlags, operatorMalloc, operatorNodeFlags } from './nodeFlags.ts'
@@ -60,6 +61,7 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
   const stop = async (): Promise<void> => {
     for (const part of parts.splice(0).reverse()) await part.stop()
   }
+  const building = buildConsoleFiles(progress)
   try {
     const postgres = env.ORRERY_DATABASE_URL
       ? undefined
@@ -77,9 +79,8 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
         parameters: manifestParameters(env),
       })
     }
-    const define = (kubeconfig: string): Promise<void> => install(kubeconfig, { isOwn: true })
-    const cluster = await startCluster({ ...options, logDir, parts, define })
-    await keepToCluster(cluster.kubeconfig, stateDir)
+    const cluster = await startCluster({ ...options, logDir, parts, define: (file) => install(file, { isOwn: true }) })
+    await Promise.all([keepToCluster(cluster.kubeconfig, stateDir), building])
     if (cluster.node === 'external') await install(cluster.kubeconfig, { isOwn: false })
 
     const objectStoreUrl = env.ORRERY_OBJECT_STORE_URL || pathToFileURL(join(stateDir, 'objects')).href
@@ -149,6 +150,12 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
     throw error
   }
 }
+
+/** Builds the console while Kubernetes starts. A fault in it never stops the stack: the API serves the rest. */
+const buildConsoleFiles = (progress: Progress): Promise<unknown> =>
+  buildConsole(consoleFolder).catch((error: Error) =>
+    progress(`${error.message}. The API serves the last one that was built.`),
+  )
 
 const manifestParameters = (env: NodeJS.ProcessEnv) => ({
   namespacePrefix: env.ORRERY_NAMESPACE_PREFIX || 'orrery',

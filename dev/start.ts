@@ -80,9 +80,10 @@ const remarks: Record<StackInfo['node'], string> = {
   external: ' (those of the cluster that KUBECONFIG names)',
 }
 
-const summary = (info: StackInfo, stateDir: string, seconds: number): string =>
+const summary = (info: StackInfo, stateDir: string, seconds: number, console: string): string =>
   `
 Orrery is ready after ${seconds} s. Ctrl-C ends it; the data is kept.
+  console      ${console}
   API          ${info.apiUrl}   (key: jq -r .rootApiKey ${join(stateDir, 'stack.json')})
   reference    ${info.apiUrl}/api/docs/
   kubectl      ${info.kubectl} --kubeconfig ${info.kubeconfig} get worlds -A
@@ -104,7 +105,9 @@ await startOrExit(async () => {
   // Written to another file and renamed, so that a reader never sees a partial file.
   writeFileSync(`${file}.part`, `${JSON.stringify(stack.info, null, 2)}\n`, { mode: 0o600 })
   renameSync(`${file}.part`, file)
-  say(summary(stack.info, stateDir, Math.round((performance.now() - startedMs) / 1000)))
+  // It may be turned off, or have faults in its sources.
+  const { ok, url } = await fetch(`${stack.info.apiUrl}/console/`)
+  say(summary(stack.info, stateDir, Math.round((performance.now() - startedMs) / 1000), ok ? url : 'not served'))
   const end = await Promise.race([stopped, stack.broken.then((reason) => new Error(`${reason} See ${stateDir}/logs.`))])
   say('stopping')
   rmSync(file, { force: true })

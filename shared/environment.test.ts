@@ -68,5 +68,8 @@ test('reads a table of settings into its groups, and names the variable of each 
     logs: { tls: { isOn: ['ORRERY_TLS', flag(false)] }, keys: ['ORRERY_KEYS', decimal(1, 9).default(2)] },
   } as const
   expect(readSettings(table, { ORRERY_TLS: 'true' })).toEqual({ port: 8080, logs: { tls: { isOn: true }, keys: 2 } })
+  for (const [text, isOn] of Object.entries({ on: true, off: false, false: false })) {
+    expect(readSettings(table, { ORRERY_TLS: text }).logs.tls).toEqual({ isOn })
+  }
   expect(() => readSettings(table, { ORRERY_KEYS: '10' })).toThrow('ORRERY_KEYS: must be a number, 1 to 9')
 })

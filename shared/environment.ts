@@ -94,12 +94,12 @@ const hint = (schema: unknown): string => {
   return description === undefined ? '' : ` (${description})`
 }
 
-/** A switch: `true` or `false`. */
+/** A switch: `true` or `on`, `false` or `off`. */
 export const flag = (preset: boolean) =>
   z
-    .enum(['true', 'false'])
+    .enum(['true', 'false', 'on', 'off'])
     .default(preset ? 'true' : 'false')
-    .transform((text) => text === 'true')
+    .transform((text) => text === 'true' || text === 'on')
 
 /** An IP address to listen on. */
 export const listenAddress = (): z.ZodType<string, string> =>

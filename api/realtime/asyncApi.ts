@@ -3,6 +3,8 @@ import { organizationHeader, projectHeader, worldHeader } from '#api/domain/acce
 import { documentData } from '#api/domain/documents/schema.ts'
 import { worldAnswer } from '#api/domain/worlds/schema.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
+import { metadataFields } from '#shared/domain/common.ts'
+import { worldFields } from '#shared/domain/world.ts'
 import { productVersion } from '#shared/version.ts'
 import { endings } from './ending.ts'
 import { closingError, faults, resourceTypes } from './protocol.ts'
@@ -32,6 +34,13 @@ const feedData = z
           z.strictObject({
             ...feedWorld,
             name: z.string().describe('Name of the world.'),
+            createdAt: worldAnswer.shape.createdAt,
+            labels: metadataFields.labels,
+            profile: worldFields.profile,
+            group: worldFields.group,
+            region: worldFields.region,
+            mapName: worldAnswer.shape.runtime.shape.mapName,
+            capacity: worldAnswer.shape.admission.shape.capacity,
             status: worldAnswer.shape.status.describe('The status of the world.'),
           }),
           z.strictObject({ ...feedWorld, isDeleted: z.literal(true).describe('The world was deleted.') }),
@@ -119,6 +128,13 @@ const summaries: Record<MessageName, { summary: string; examples: Json[] }> = {
               projectId: exampleId('project'),
               version: exampleInstant,
               name: 'Lobby',
+              createdAt: exampleInstant,
+              labels: { team: 'events' },
+              profile: 'Capacity30',
+              group: 'production',
+              region: 'Europe',
+              mapName: 'hall',
+              capacity: 30,
               status: { phase: 'Active', message: '', conditions: [] },
             },
           ],

@@ -1,10 +1,10 @@
 import type { Context as HonoContext } from 'hono'
-import { pathOf } from '#api/domain/access/authorise.ts'
 import { organizationHeader, projectHeader, type ScopeIds, worldHeader } from '#api/domain/access/scope.ts'
 import type { Env, Runtime } from '#api/domain/endpoint/serve.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import { answer } from '#api/platform/http/answer.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
+import { pathOf } from '#shared/domain/permissions.ts'
 import { isId } from '#shared/ids.ts'
 import { mayRead } from './topic.ts'
 
@@ -28,7 +28,7 @@ export const connect = async (runtime: Runtime, options: ConnectOptions, c: Hono
   const scope = await scopeOf(runtime, options, c, principal)
   c.set('caller', { principal, organizationId: scope.organizationId })
   const origin = c.req.header('origin')
-  if (origin !== undefined && !options.allowedOrigins.has(origin)) {
+  if (origin !== undefined && !options.allowedOrigins.has(origin) && !isOfHost(origin, c.req.header('host'))) {
     throw new Problem('forbidden', 'Pages of this origin may not connect. Add the origin to ORRERY_ALLOWED_ORIGINS.')
   }
   if (upgrade === undefined) {
@@ -39,6 +39,10 @@ export const connect = async (runtime: Runtime, options: ConnectOptions, c: Hono
   c.set('upgraded', true)
   return answer(c, null, { status: 204 })
 }
+
+/** Reports whether a page comes from the host that the request names. The API may have other names than its public one. */
+const isOfHost = (origin: string, host: string | undefined): boolean =>
+  host !== undefined && URL.parse(origin)?.host === host.toLowerCase()
 
 const scopeOf = async (
   { deps }: Runtime,

@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '#shared/clock.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { aConnection, aScope, createFakePeer } from '#test/support/fakePeer.ts'
 import { eventually } from '#test/support/wait.ts'
-import { createFeed } from './feed.ts'
+import { createFeed, feedPageSize } from './feed.ts'
 import { createHub } from './hub.ts'
 import { createRealtimeMetrics } from './metrics.ts'
 import type { FeedWorld } from './protocol.ts'
@@ -22,6 +22,13 @@ const world = (worldId: string): FeedWorld => ({
   projectId: feedId,
   version: new Date(0).toISOString(),
   name: worldId,
+  createdAt: new Date(0).toISOString(),
+  labels: {},
+  profile: 'Capacity30',
+  group: 'production',
+  region: 'Europe',
+  mapName: '',
+  capacity: 30,
   status: { phase: 'Inactive', message: '', conditions: [] },
 })
 
@@ -29,8 +36,9 @@ const world = (worldId: string): FeedWorld => ({
 const isPresent = (id: string): boolean => id === feedId || id.startsWith('prj-1')
 
 /** Starts a feed over worlds that the test sets. It records the organizations whose pages are read. */
-const createTestFeed = (worlds: readonly FeedWorld[] = [], clock: Clock = systemClock) => {
+const createTestFeed = (worlds: readonly FeedWorld[] = [], clock: Clock = systemClock, fitting = feedPageSize) => {
   const pagesOf: string[] = []
+  const sizes: number[] = []
   const metrics = createRealtimeMetrics(
     new Registry(),
     () => 0,
@@ -47,11 +55,18 @@ const createTestFeed = (worlds: readonly FeedWorld[] = [], clock: Clock = system
     end: () => undefined,
   })
   const feed = createFeed({
-    readPage: async ({ organizationId }) => {
+    readPage: async ({ organizationId }, after, limit) => {
       pagesOf.push(organizationId)
-      return { worlds, next: undefined }
+      sizes.push(limit)
+      const start = Number(after?.id ?? 0)
+      const end = start + Math.min(limit, fitting)
+      const next = end < worlds.length ? { createdAt: new Date(0), id: String(end) } : undefined
+      return { worlds: worlds.slice(start, end), next }
     },
-    readWorlds: async (_, changed) => worlds.filter(({ worldId }) => changed.some(({ id }) => id === worldId)),
+    readWorlds: async (_, changed) => {
+      sizes.push(changed.length)
+      return worlds.filter(({ worldId }) => changed.some(({ id }) => id === worldId)).slice(0, fitting)
+    },
     readExisting: async (topics) => new Set(topics.filter(({ projectId }) => isPresent(projectId)).map(topicKey)),
     refuse: hub.refuseAbsent,
     scheduleFlush: (each) => hub.flush(each, 0),
@@ -65,7 +80,7 @@ const createTestFeed = (worlds: readonly FeedWorld[] = [], clock: Clock = system
     const principal = { ...platform, permissions }
     return { ...fake, connection: { ...aConnection(fake.peer, { principal }), scope: connectionScope } }
   }
-  return { hub, connect, pagesOf }
+  return { hub, connect, pagesOf, sizes }
 }
 
 /** Starts a feed with one connection that is subscribed to a project. */
@@ -181,4 +196,24 @@ test('starts the snapshot of a subscription at most once a second', async () => 
   clock.advance(1_000)
   await settle(3)
   expect(pagesOf).toHaveLength(3)
+})
+
+test('reads few worlds at once if few fit into a message, in the snapshot and after it', async () => {
+  const worlds = Array.from({ length: 300 }, (_, at) => world(`world-${at}`))
+  const { hub, connect, sizes } = createTestFeed(worlds, systemClock, 9)
+  const { connection, messages } = connect(scope)
+  hub.subscribe(connection, { type: 'worlds', id: feedId })
+  const told = () =>
+    messages().flatMap(({ data }) => (data as { worlds: FeedWorld[] }).worlds.map((each) => each.worldId))
+  const sum = () => sizes.reduce((total, size) => total + size, 0)
+  const all = worlds.map(({ worldId }) => worldId)
+  await eventually('the snapshot', async () => told().length === 300)
+  expect(told()).toEqual(all)
+  expect(sum()).toBeLessThan(2 * 300 + feedPageSize)
+  const change = { ...aScope, projectId: feedId, type: 'world', userId: '', data: undefined } as const
+  const changes = worlds.map(({ worldId: id }) => ({ ...change, id, versionMs: 1, ageMs: 0 }))
+  hub.publish(changes, 0)
+  await eventually('the changes', async () => told().length === 600)
+  expect(told().slice(300).toSorted()).toEqual(all.toSorted())
+  expect(sum()).toBeLessThan(2 * 600 + feedPageSize)
 })

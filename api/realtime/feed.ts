@@ -23,9 +23,9 @@ export type ChangedWorld = {
 
 /** The reads and sinks of a feed. */
 export type FeedOptions = {
-  /** Reads a page of the worlds of a topic, oldest first. */
-  readonly readPage: (topic: Topic, after: FeedCursor | undefined) => Promise<FeedPage>
-  /** Reads the present state of worlds. A world without a row is deleted. */
+  /** Reads a page of at most `limit` worlds of a topic, oldest first. */
+  readonly readPage: (topic: Topic, after: FeedCursor | undefined, limit: number) => Promise<FeedPage>
+  /** Reads the present state of worlds, at least one. Those that it leaves out are read again. A world without a row is deleted. */
   readonly readWorlds: (topic: Topic, changed: readonly ChangedWorld[]) => Promise<readonly FeedWorld[]>
   /** Returns the keys of the topics whose project exists. */
   readonly readExisting: (topics: readonly Topic[]) => Promise<ReadonlySet<string>>
@@ -60,20 +60,25 @@ const projectsPerQuery = 128
 export const createFeed = (options: FeedOptions) => {
   const { readPage, readWorlds, readExisting, refuse } = options
   const changes = new WeakMap<Entry, Map<string, ChangedWorld>>()
+  const { sizeOf, adapt } = createReadSizes()
   const { positions, postpone, deliver } = createFeedDelivery(options)
 
   /** Delivers the changes of an entry. Returns the number of messages. */
   const deliverChanges = async (entry: Entry): Promise<number> => {
     const changed = changes.get(entry)
     if (changed === undefined || changed.size === 0) return 0
-    const batch = [...changed.values()].slice(0, feedPageSize)
+    const batch = [...changed.values()].slice(0, sizeOf(entry))
     for (const { id } of batch) changed.delete(id)
     try {
       const worlds = await readWorlds(entry.topic, batch)
+      const told = new Set(worlds.map(({ worldId }) => worldId))
+      const untold = batch.filter(({ id }) => !told.has(id))
+      adapt(entry, told.size, untold.length > 0)
+      keepChanges(changed, untold)
       const writtenMs = Math.min(...batch.map((each) => each.writtenMs))
       return deliver([...entry.subscriptions], { worlds }, writtenMs).length
     } catch (error) {
-      for (const each of batch) if (!changed.has(each.id)) changed.set(each.id, each)
+      keepChanges(changed, batch)
       throw error
     } finally {
       if (changed.size > 0) batcher.add(entry)
@@ -94,7 +99,8 @@ export const createFeed = (options: FeedOptions) => {
     const requested = receiversOf(entry)
     if (requested === undefined) return 0
     const { after } = requested
-    const { worlds, next } = await readPage(entry.topic, after)
+    const { worlds, next } = await readPage(entry.topic, after, sizeOf(entry))
+    adapt(entry, worlds.length, next !== undefined && worlds.length < sizeOf(entry))
     const receivers = requested.receivers.filter(
       (each) => entry.subscriptions.has(each) && positions.get(each)?.id === after?.id,
     )
@@ -154,6 +160,25 @@ export const createFeed = (options: FeedOptions) => {
       read(subscription.entry)
     }),
   }
+}
+
+/**
+ * Keeps the number of worlds of the next read of each entry. A read decompresses the labels of all its worlds, so that it finds those that
+ * fit into a message. After a read that was too large, the next one has the number that fitted, and later ones at most twice as many.
+ */
+const createReadSizes = () => {
+  const sizes = new WeakMap<Entry, number>()
+  const sizeOf = (entry: Entry): number => sizes.get(entry) ?? feedPageSize
+  const adapt = (entry: Entry, fitted: number, isCut: boolean): void => {
+    const size = isCut ? fitted : Math.max(sizeOf(entry), 2 * fitted)
+    sizes.set(entry, Math.min(Math.max(size, 1), feedPageSize))
+  }
+  return { sizeOf, adapt }
+}
+
+/** Adds changes that were not told. A newer change of the same world stays. */
+const keepChanges = (changed: Map<string, ChangedWorld>, untold: readonly ChangedWorld[]): void => {
+  for (const each of untold) if (!changed.has(each.id)) changed.set(each.id, each)
 }
 
 /** Queues messages for subscriptions of feeds, and keeps the position of each in its snapshot. */

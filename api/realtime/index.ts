@@ -178,7 +178,7 @@ const readEntries = async (db: Deps['db'], hub: Hub, entries: readonly Entry[]):
 }
 
 const feedReads = ({ db }: Deps): Pick<FeedOptions, 'readPage' | 'readWorlds' | 'readExisting'> => ({
-  readPage: (topic, after) => readFeedPage(db, topic, after),
+  readPage: (topic, after, limit) => readFeedPage(db, topic, after, limit),
   readWorlds: (topic, changed) => readFeedWorlds(db, topic, changed),
   readExisting: (topics) => readExistingFeeds(db, topics),
 })

@@ -9,12 +9,23 @@ export type ResourceName = { readonly type: string; readonly id: string }
 /** A message from a client. */
 export type ClientMessage = { readonly action: 'subscribe' | 'unsubscribe'; readonly resource: ResourceName }
 
-/** A world in a feed. A deleted world has no name and no status. */
+/** The details of a present world in a feed, beside its name and status. */
+export type FeedDetails = {
+  readonly createdAt: string
+  readonly labels: WorldAnswer['metadata']['labels']
+  readonly profile: WorldAnswer['networking']['scaling']['profile']
+  readonly group: WorldAnswer['compute']['group']
+  readonly region: WorldAnswer['compute']['region']
+  readonly mapName: string
+  readonly capacity: number
+}
+
+/** A world in a feed. A deleted world has only its ids and its version. */
 export type FeedWorld = {
   readonly worldId: string
   readonly projectId: string
   readonly version: string
-} & ({ readonly isDeleted: true } | { readonly name: string; readonly status: WorldAnswer['status'] })
+} & ({ readonly isDeleted: true } | ({ readonly name: string; readonly status: WorldAnswer['status'] } & FeedDetails))
 
 /** A string that contains valid JSON. */
 export type Json = string & { readonly json?: true }

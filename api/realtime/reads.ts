@@ -1,4 +1,5 @@
-import { and, eq, inArray, isNull, type Placeholder, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNull, type Placeholder, type SQL, sql } from 'drizzle-orm'
+import type { AnyPgColumn } from 'drizzle-orm/pg-core'
 import { projects } from '#api/domain/projects/table.ts'
 import { presentStatus } from '#api/domain/worlds/present.ts'
 import { type StatusWorld, statusColumns, worlds } from '#api/domain/worlds/table.ts'
@@ -8,10 +9,10 @@ import { openSession, type Session } from '#api/platform/database/pool.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
 import { toPaged } from '#api/platform/http/page.ts'
 import { withDefined } from '#shared/optional.ts'
-import { type ChangedWorld, type FeedCursor, type FeedPage, feedPageSize } from './feed.ts'
+import type { ChangedWorld, FeedCursor, FeedPage } from './feed.ts'
 import type { Snapshot } from './hub.ts'
 import { maxChangesAtOnce, splitCrowd } from './pgSnapshot.ts'
-import type { FeedWorld } from './protocol.ts'
+import type { FeedDetails, FeedWorld } from './protocol.ts'
 import type { Change, TailSession } from './tail.ts'
 import { type Topic, topicKey, topicOfFeed, topicOfWorld } from './topic.ts'
 
@@ -195,20 +196,29 @@ const readWorlds = async (db: Database, topics: readonly Topic[]): Promise<[stri
   })
 }
 
-/** Reads a page of the worlds of a feed, oldest first. */
-export const readFeedPage = async (db: Database, topic: Topic, after: FeedCursor | undefined): Promise<FeedPage> => {
-  const page = { limit: feedPageSize, ...withDefined({ after }) }
+/** Reads a page of at most `limit` worlds of a feed, oldest first. It is shorter if their labels are large. */
+export const readFeedPage = async (
+  db: Database,
+  topic: Topic,
+  after: FeedCursor | undefined,
+  limit: number,
+): Promise<FeedPage> => {
+  const page = { limit, ...withDefined({ after }) }
   const rows = await db
-    .select(statusColumns)
+    .select({ ...statusColumns, labels: labelsBefore(listOrder(worlds)) })
     .from(worlds)
     .where(and(whereInFeed(topic), isNull(worlds.deletingAt), whereAfterCursor(worlds, page)))
     .orderBy(...listOrder(worlds))
-    .limit(feedPageSize + 1)
-  const { items, next } = toPaged({ rows: rows.slice(0, feedPageSize), hasMore: rows.length > feedPageSize })
+    .limit(limit + 1)
+  const fitting = rows.slice(0, limit).filter(hasLabels)
+  const { items, next } = toPaged({ rows: fitting, hasMore: rows.length > fitting.length })
   return { worlds: items.map(toFeedWorld), next }
 }
 
-/** Reads the present state of changed worlds of a feed. A world without a row is deleted. */
+/**
+ * Reads the present state of changed worlds of a feed. A world without a row is deleted. Worlds are left out if the labels of the
+ * others are large. At least one is read.
+ */
 export const readFeedWorlds = async (
   db: Database,
   topic: Topic,
@@ -218,10 +228,10 @@ export const readFeedWorlds = async (
   const query = projectId === '' ? feedOfOrganization : feedOfProject
   const rows = await query(db).execute({ organizationId, projectId, ids: changed.map(({ id }) => id) })
   const rowOf = new Map(rows.map((row) => [row.id, row]))
-  return changed.map(({ id, projectId, versionMs }) => {
+  return changed.flatMap(({ id, projectId, versionMs }) => {
     const row = rowOf.get(id)
-    if (row !== undefined) return toFeedWorld(row)
-    return { worldId: id, projectId, isDeleted: true, version: new Date(versionMs).toISOString() }
+    if (row !== undefined) return hasLabels(row) ? [toFeedWorld(row)] : []
+    return [{ worldId: id, projectId, isDeleted: true, version: new Date(versionMs).toISOString() }]
   })
 }
 
@@ -242,10 +252,31 @@ export const readExistingFeeds = async (db: Database, topics: readonly Topic[]):
   return new Set(rows.map(({ organizationId, id }) => topicKey(topicOfFeed(organizationId, id))))
 }
 
+/** The most bytes of the labels of the worlds of a message, as JSON, without its last world. */
+const labelBytesPerQuery = 256 * 1024
+
+type Labels = FeedDetails['labels']
+
+/** Selects the labels of a world, or null if those of the worlds before it fill a message. */
+const labelsBefore = (order: readonly (SQL | AnyPgColumn)[]): SQL<Labels | null> => {
+  // A null would count as labels that do not fit, and be read again forever.
+  const labels = sql`coalesce(nullif(${worlds.metadata} -> 'labels', 'null'), '{}')`
+  const before = sql`(order by ${sql.join([...order], sql`, `)} rows between unbounded preceding and 1 preceding)`
+  const fitting = sql`case when coalesce(sum(octet_length((${labels})::text)) over ${before}, 0) < ${sql.raw(String(labelBytesPerQuery))}
+    then ${labels} end`
+  return fitting.mapWith((text: string): Labels | null => JSON.parse(text))
+}
+
+type FeedRow = StatusWorld & { readonly labels: Labels }
+
+const hasLabels = <Row extends { readonly labels: Labels | null }>(
+  row: Row,
+): row is Row & { readonly labels: Labels } => row.labels !== null
+
 const prepareFeed = (name: string, projectId: Placeholder | '') =>
   prepared((db) =>
     db
-      .select(statusColumns)
+      .select({ ...statusColumns, labels: labelsBefore([worlds.id]) })
       .from(worlds)
       .where(
         and(
@@ -261,10 +292,23 @@ const feedOfProject = prepareFeed('feed_of_project', sql.placeholder('projectId'
 const whereInFeed = ({ organizationId, projectId }: Record<'organizationId' | 'projectId', string | Placeholder>) =>
   and(eq(worlds.organizationId, organizationId), projectId === '' ? undefined : eq(worlds.projectId, projectId))
 
-const toFeedWorld = (row: StatusWorld): FeedWorld => {
-  const { id: worldId, projectId, name, followedVersion } = row
+const toFeedWorld = (row: FeedRow): FeedWorld => {
+  const { id: worldId, projectId, followedVersion } = row
   const common = { worldId, projectId, version: followedVersion.toISOString() }
-  return row.deletingAt === null ? { ...common, name, status: presentStatus(row) } : { ...common, isDeleted: true }
+  if (row.deletingAt !== null) return { ...common, isDeleted: true }
+  const { name, labels, networking, compute, runtime, admission } = row
+  return {
+    ...common,
+    name,
+    createdAt: row.createdAt.toISOString(),
+    labels,
+    profile: networking.scaling.profile,
+    group: compute.group,
+    region: compute.region,
+    mapName: runtime.mapName,
+    capacity: admission.capacity,
+    status: presentStatus(row),
+  }
 }
 
 /** Returns the project of a world, or undefined if the organization has no such world. */

@@ -1,9 +1,9 @@
-import { canReach, pathOf } from '#api/domain/access/authorise.ts'
-import { strongestVerb, strongestVerbBeneath } from '#api/domain/access/permissions.ts'
+import { canReach } from '#api/domain/access/authorise.ts'
 import type { ScopeIds } from '#api/domain/access/scope.ts'
 import { documentParams } from '#api/domain/documents/schema.ts'
 import { resolveDocument } from '#api/domain/documents/scope.ts'
 import { Problem } from '#api/platform/http/problem.ts'
+import { pathOf, strongestVerb, strongestVerbBeneath } from '#shared/domain/permissions.ts'
 import { isId } from '#shared/ids.ts'
 import { type Fault, type ResourceName, type ResourceType, resourceTypes } from './protocol.ts'
 

@@ -151,7 +151,7 @@ const headersOf = ({ headers }: IncomingMessage): Record<string, string> =>
   )
 
 const forwardedHeaders = new Set([
-  ...['x-api-key', 'authorization', 'origin', 'x-request-id', 'user-agent'],
+  ...['x-api-key', 'authorization', 'host', 'origin', 'x-request-id', 'user-agent'],
   ...['x-svc-organization-id', 'x-svc-project-id', 'x-svc-world-id'],
 ])
 

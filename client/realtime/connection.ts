@@ -3,8 +3,8 @@ import type { RealtimeOptions } from './types.ts'
 
 /** The limit of an attempt to connect. */
 const openMs = 10_000
-/** A connection without a message for this long is probed, and closed if the probe gets no answer in the same time. */
-const quietMs = 30_000
+/** The default of `quietMs`. */
+const defaultQuietMs = 30_000
 
 /**
  * A request that the API answers with an error and that changes nothing. It distinguishes a dead connection from an idle one,
@@ -24,6 +24,8 @@ export type ConnectionOptions = Required<Pick<RealtimeOptions, 'WebSocket'>> & {
   readonly url: string
   readonly protocols: string[]
   readonly clock: Pick<Clock, 'sleep'>
+  /** The silence after which the connection is probed, and the time for the answer. Default: 30,000. */
+  readonly quietMs?: number | undefined
   /** Closes the connection. */
   readonly signal: AbortSignal
   readonly onOpen: (send: (text: string) => void) => void
@@ -38,6 +40,7 @@ export const openConnection = async ({
   WebSocket,
   url,
   protocols,
+  quietMs = defaultQuietMs,
   ...options
 }: ConnectionOptions): Promise<ConnectionEnd> => {
   const socket = new WebSocket(url, protocols)
@@ -61,10 +64,12 @@ export const openConnection = async ({
   const send = (text: string): void => {
     if (!ending.signal.aborted) socket.send(text)
   }
-  const watch = async (): Promise<void> => {
+  const watchOpening = async (): Promise<void> => {
     await options.clock.sleep(openMs, ending.signal)
-    if (!isOpen) return end(1006, `The connection did not open within ${openMs / 1000} s.`)
+    if (!isOpen) end(1006, `The connection did not open within ${openMs / 1000} s.`)
     lasted = true
+  }
+  const watchSilence = async (): Promise<void> => {
     for (let isProbed = false; !ending.signal.aborted; ) {
       isQuiet = true
       await options.clock.sleep(quietMs, ending.signal)
@@ -78,6 +83,7 @@ export const openConnection = async ({
     if (ending.signal.aborted) return
     isOpen = true
     options.onOpen(send)
+    void watchSilence()
   })
   socket.addEventListener('message', ({ data }) => {
     isQuiet = false
@@ -88,6 +94,6 @@ export const openConnection = async ({
   socket.addEventListener('error', () => undefined)
   options.signal.addEventListener('abort', stop)
   if (options.signal.aborted) stop()
-  void watch()
+  void watchOpening()
   return ended
 }

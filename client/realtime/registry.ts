@@ -32,12 +32,19 @@ const isNewer = ({ state, newest }: Entry, message: State): boolean => {
 
 /**
  * Applies a page to the table and returns the table as an update, or undefined without a change. Clocks of replicas differ, so
- * the version is at least the previous one.
+ * the version is at least the previous one. Many tables are never read, so the update takes the worlds when it is read.
  */
 const toUpdate = ({ table, newest }: Entry, { event }: Extract<Message, { kind: 'page' }>): State | undefined => {
-  const data = table.apply(event.data)
+  if (!table.apply(event.data)) return undefined
+  const { resource, userId } = event
   const version = event.version > newest ? event.version : newest
-  return data && { kind: 'update', event: { ...event, data, version } }
+  const update = {
+    ...{ resource, userId, version },
+    get data() {
+      return table.take()
+    },
+  }
+  return { kind: 'update', event: update }
 }
 
 /** Creates the registry of subscribed resources, which keeps the newest state of each. */
@@ -80,7 +87,8 @@ export const createRegistry = () => {
         end(entry, message.event.error)
       } else if (message.kind === 'page') {
         const update = toUpdate(entry, message)
-        if (update !== undefined) record(entry, update)
+        if (update === undefined) deliverPart(entry)
+        else record(entry, update)
       } else if (isNewer(entry, message)) {
         record(entry, message)
       }
@@ -109,6 +117,12 @@ const record = (entry: Entry, state: State): void => {
   if (state.kind === 'missing') entry.table.clear()
   else entry.newest = state.event.version
   for (const subscription of entry.subscriptions) deliver(entry, subscription)
+}
+
+/** Delivers the worlds that are known while the first snapshot arrives. */
+const deliverPart = ({ subscriptions, table }: Entry): void => {
+  if (table.isComplete()) return
+  for (const { listener } of subscriptions) callGuarded(() => listener.onPart?.(table.take()))
 }
 
 const deliver = ({ subscriptions, state }: Entry, subscription: Subscription): void => {

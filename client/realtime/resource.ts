@@ -6,6 +6,13 @@ export type FeedWorld = {
   readonly projectId: string
   readonly version: string
   readonly name: string
+  readonly createdAt: string
+  readonly labels: World['metadata']['labels']
+  readonly profile: World['networking']['scaling']['profile']
+  readonly group: World['compute']['group']
+  readonly region: World['compute']['region']
+  readonly mapName: string
+  readonly capacity: number
   readonly status: World['status']
 }
 

@@ -9,44 +9,55 @@ export type FeedPage = {
 /** Creates the table of the worlds of a feed. It is complete after the last page of the first snapshot. */
 export const createTable = () => {
   let rows = new Map<string, FeedWorld>()
+  /** True while others may have the map, which then never changes. */
+  let isTaken = false
   let isComplete = false
   let isReported = false
   /** The worlds that messages have named since the first page of the snapshot. */
   let named = new Set<string>()
   return {
-    /** Applies a message. Returns a new table, or undefined if it is not complete yet or nothing changed. */
-    apply: ({ worlds, snapshot }: FeedPage): ReadonlyMap<string, FeedWorld> | undefined => {
-      const next = merge(rows, worlds)
+    /** Applies a message. Reports whether the table is complete and changed. */
+    apply: ({ worlds, snapshot }: FeedPage): boolean => {
+      if (isTaken) rows = new Map(rows)
+      isTaken = false
+      let isChanged = false
       if (snapshot?.isFirst) named = new Set()
-      for (const { worldId } of worlds) named.add(worldId)
+      for (const world of worlds) {
+        isChanged = put(rows, world) || isChanged
+        named.add(world.worldId)
+      }
       if (snapshot?.isLast) {
         isComplete = true
-        for (const id of next.keys()) if (!named.has(id)) next.delete(id)
+        for (const id of rows.keys()) if (!named.has(id)) isChanged = rows.delete(id)
       }
-      const isChanged = next.size !== rows.size || [...next].some(([id, world]) => rows.get(id) !== world)
-      rows = next
-      if (!isComplete || (isReported && !isChanged)) return undefined
+      if (!isComplete || (isReported && !isChanged)) return false
       isReported = true
+      return true
+    },
+    /** False while the first snapshot arrives. */
+    isComplete: (): boolean => isComplete,
+    /** Returns the present worlds. Later messages do not change the map: the next one copies it, which takes time. */
+    take: (): ReadonlyMap<string, FeedWorld> => {
+      isTaken = true
       return rows
     },
     /** Empties the table of a project or organization that is missing. Changes follow without a snapshot. */
     clear: (): void => {
       rows = new Map()
+      isTaken = false
       isComplete = true
       isReported = false
     },
   }
 }
 
-/** Returns the rows with the newest state of each world, without deleted worlds. */
-const merge = (rows: ReadonlyMap<string, FeedWorld>, worlds: FeedPage['worlds']): Map<string, FeedWorld> => {
-  const merged = new Map(rows)
-  for (const world of worlds) {
-    const known = merged.get(world.worldId)
-    if ('isDeleted' in world) merged.delete(world.worldId)
-    else if (known === undefined || isNewer(world, known)) merged.set(world.worldId, world)
-  }
-  return merged
+/** Puts the newest state of a world into the rows, or removes a deleted one. Reports whether the rows changed. */
+const put = (rows: Map<string, FeedWorld>, world: FeedPage['worlds'][number]): boolean => {
+  if ('isDeleted' in world) return rows.delete(world.worldId)
+  const known = rows.get(world.worldId)
+  if (known !== undefined && !isNewer(world, known)) return false
+  rows.set(world.worldId, world)
+  return true
 }
 
 /** Changes within a millisecond have one version, so an equal version counts if the content differs. */

@@ -5,7 +5,7 @@ import type { Resource, ResourceData, ResourceType } from './resource.ts'
 
 /**
  * The current state of a resource. Versions of one resource sort as strings and never go back. The version of `worlds` is the
- * time of the newest message.
+ * time of the newest message, and their data is a new map for each change, made when it is read: read it only when it is needed.
  */
 export type Update<Type extends ResourceType = ResourceType> = {
   readonly resource: Resource<Type>
@@ -23,6 +23,8 @@ export type Missing = { readonly resource: Resource; readonly message: string }
 export type Listener<Type extends ResourceType = ResourceType> = {
   /** Receives the current state, then each change. Changes in quick succession may be merged into the newest. */
   onUpdate(update: Update<Type>): void
+  /** For `worlds` only: receives the worlds that are known, while the first snapshot arrives in pages. */
+  onPart?(data: ResourceData['worlds']): void
   onDeleted?(deletion: Deletion): void
   onMissing?(missing: Missing): void
   /** Called at most once and last: the subscription has ended. */
@@ -54,6 +56,8 @@ export type RealtimeOptions = Identity & {
   readonly fetch?: typeof globalThis.fetch
   readonly WebSocket?: new (url: string, protocols: string[]) => WebSocketLike
   readonly clock?: Pick<Clock, 'sleep'>
+  /** The silence after which the connection is probed. It is closed if the probe gets no answer in the same time. Default: 30,000. */
+  readonly quietMs?: number
   /** Returns a number from 0 to below 1. */
   readonly random?: () => number
 }

@@ -41,6 +41,7 @@ const ownValues: Record<Process, Readonly<Record<string, string>>> = {
     ORRERY_OBJECT_STORE_URL: 'objectStore',
     ORRERY_PUBLIC_URL: 'publicUrl',
     ORRERY_ALLOW_INSECURE_PUBLIC_URL: 'allowInsecurePublicUrl',
+    ORRERY_CONSOLE: 'console.enabled',
     ORRERY_OPERATOR_URL: 'logs.enabled',
     ORRERY_OPERATOR_CA_FILE: 'logs.tls.existingSecret',
     ORRERY_LOGS_KEY: 'keys.logs',

@@ -339,6 +339,7 @@ export const chartValues: Fields = {
   operator,
   keys,
   logs,
+  console: group('The console at /console/ (docs/console.md).', { enabled: flag(true, 'Serve it.') }),
   database,
   objectStore,
   ingress,

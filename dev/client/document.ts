@@ -41,6 +41,8 @@ const parameter = z.object({
   required: z.boolean(),
   schema,
 })
+/** What the caller of an operation needs: words, and flags that are true. */
+const needs = z.record(z.string(), z.union([z.string(), z.literal(true)]))
 const operation = z.object({
   operationId: z.string(),
   summary: z.string(),
@@ -48,6 +50,7 @@ const operation = z.object({
   parameters: z.array(parameter),
   requestBody: z.object({ content }).exactOptional(),
   responses: z.record(z.string(), z.object({ content })),
+  'x-orrery-needs': needs.exactOptional(),
 })
 const shape = z.object({
   paths: z.record(z.string(), z.record(z.string(), operation)),

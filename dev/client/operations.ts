@@ -18,12 +18,14 @@ export const operationTypes = (operations: readonly Operation[]): string => {
   return `export type Operations = ${objectType(members, '', '{}')}\n`
 }
 
-/** Returns the operations as a value: the method, path and body types of each. */
+/** Returns the operations as a value: the method, path and body types of each, and what its caller needs. */
 export const operationTable = (operations: readonly Operation[]): string => {
-  const rows = operations.map(({ operationId, method, path, requestBody }) => {
+  const rows = operations.map(({ operationId, method, path, requestBody, 'x-orrery-needs': given }) => {
     const types = Object.keys(requestBody?.content ?? {}).map(literal)
     const body = types.length > 0 ? `, body: [${types.join(', ')}]` : ''
-    return `  ${operationId}: { method: ${literal(method)}, path: ${literal(path)}${body} },\n`
+    const needed = Object.entries(given ?? {}).map(([name, value]) => `${name}: ${literal(value)}`)
+    const needs = needed.length > 0 ? `, needs: { ${needed.join(', ')} }` : ''
+    return `  ${operationId}: { method: ${literal(method)}, path: ${literal(path)}${body}${needs} },\n`
   })
   return `export const operations = {\n${rows.join('')}} as const\n`
 }

@@ -132,6 +132,15 @@ describe('an operation', () => {
     expect(text).toContain("  doA: { method: 'POST', path: '/a/' },\n")
   })
 
+  test('has what its caller needs in the table, and nothing where nothing is needed', () => {
+    const needs = { scope: 'project', verb: 'w', subtree: true }
+    const text = withPaths({ '/a/': { post: operation('doA', { 'x-orrery-needs': needs }), get: operation('getA') } })
+    expect(text).toContain(
+      "  doA: { method: 'POST', path: '/a/', needs: { scope: 'project', verb: 'w', subtree: true } },\n",
+    )
+    expect(text).toContain("  getA: { method: 'GET', path: '/a/' },\n")
+  })
+
   test('uses browser types for bytes, forms and text', () => {
     const body = (...mediaTypes: string[]) => ({
       content: Object.fromEntries(mediaTypes.map((type) => [type, { schema: {} }])),

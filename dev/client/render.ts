@@ -18,6 +18,6 @@ export const renderClient = (document: unknown): string => {
   })
   const none = `type ${noneType} = { [name: string]: never }\n`
   const inputs = `/** The input and response of each operation. */\n${operationTypes(operations)}`
-  const table = `/** The method, path and media types of each operation. */\n${operationTable(operations)}`
+  const table = `/** The method, path and media types of each operation, and what its caller needs. */\n${operationTable(operations)}`
   return [header, ...types, none, inputs, table].join('\n')
 }

@@ -2,6 +2,7 @@ import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type BuildOptions, build, type Metafile } from 'esbuild'
+import { buildConsole } from '#dev/console/build.ts'
 
 const project = fileURLToPath(new URL('../..', import.meta.url))
 /** Packages with native code or files of their own, which stay in node_modules. */
@@ -20,8 +21,8 @@ const options = {
 } as const satisfies BuildOptions
 
 /**
- * Bundles API, operator and the commands of an administrator into a folder, with the migrations. Bundles start several
- * times faster than hundreds of source files and need half the memory. Returns the folders of the packages in the bundles.
+ * Bundles API, operator and the commands of an administrator into a folder, with the migrations and the console. Bundles start
+ * several times faster than hundreds of source files and need half the memory. Returns the folders of the packages in the bundles.
  */
 export const bundleProduct = async (outDir: string): Promise<string[]> => {
   const { metafile } = await build({
@@ -47,7 +48,8 @@ export const bundleProduct = async (outDir: string): Promise<string[]> => {
   })
   // The migrator reads its files from the folder of the program.
   cpSync(`${project}api/platform/database/migrations`, join(outDir, 'migrations'), { recursive: true })
-  return packageFolders(metafile)
+  const ofConsole = await buildConsole(join(outDir, 'console'))
+  return [...new Set([...packageFolders(metafile), ...ofConsole])]
 }
 
 /** Bundles a program of `examples/` into one file. Returns it, and the folders of the packages in it. */

@@ -7,7 +7,7 @@ import type { NodeOptions, StackNode } from './types.ts'
 
 /** Names of images that are never pulled, since nothing runs on a simulated node. */
 const images = { serverImage: 'orrery.dev/world-server:simulated', botImage: 'orrery.dev/bot:simulated' }
-const simulated = 'simulated: no container runs on this node'
+const simulated = 'The node is simulated, so no container runs.'
 
 /** Starts a simulated node. Pods become Ready and end as on a real node, but nothing runs, and their status says so. */
 export const startKwokNode = async (options: NodeOptions): Promise<StackNode> => {

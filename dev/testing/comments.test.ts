@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
 const project = fileURLToPath(new URL('../..', import.meta.url))
-const files = globSync('{api,bench,client,dev,examples,operator,shared,test}/**/*.ts', { cwd: project })
+const files = globSync('{api,bench,client,console,dev,examples,operator,shared,test}/**/*.{ts,tsx}', { cwd: project })
 const openings =
   /(?:\/\*\*\s+(?:\*\s+)?|\b(?:describe\(|meta\(\{ description: |summary: )['"`])(?:What|Whether|How|Where|Who|Whose|Whom|Why|Which)\b.*/g
 

@@ -1,7 +1,7 @@
-import { lowerFirst } from '#operator/lifecycle/message.ts'
 import { explainDisruption, explainFailure } from '#operator/pods/diagnosis.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { endOf, isReady } from '#operator/pods/podState.ts'
+import { lowerFirst } from '#shared/why/wording.ts'
 import { addressOf, restartsOf } from './pod.ts'
 import { type Ends, nextRestart, type Restart } from './run.ts'
 import type { PlanInput } from './step.ts'

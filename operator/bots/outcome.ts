@@ -1,4 +1,4 @@
-import { countOf, joinSentences, lowerFirst } from '#operator/lifecycle/message.ts'
+import { countOf, joinSentences } from '#operator/lifecycle/message.ts'
 import {
   type Diagnosis,
   explainDisruption,
@@ -8,6 +8,7 @@ import {
 } from '#operator/pods/diagnosis.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { endOf } from '#operator/pods/podState.ts'
+import { lowerFirst } from '#shared/why/wording.ts'
 import { explainForbidden } from './forbidden.ts'
 import type { Permit } from './granted.ts'
 import type { Share } from './limit.ts'
@@ -97,7 +98,7 @@ const explainTrouble = (input: PlanInput, { pods, share, ends, detail }: Review)
     )
   }
   const taken = [...pods.strangers.keys()].find((index) => index < share.allowed)
-  if (taken !== undefined) return podNameTaken(botName(bots.metadata.name, taken), 'bot')
+  if (taken !== undefined) return podNameTaken(botName(bots.metadata.name, taken))
   for (const [index, pod] of [...pods.current, ...pods.terminating]) {
     const why = explainBot(pod)
     if (why?.serious && index < share.allowed) return { ...why, message: `Bot ${index}: ${lowerFirst(why.message)}` }

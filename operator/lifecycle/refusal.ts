@@ -1,6 +1,6 @@
 import { type Diagnosis, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
 import { isConflict, isThrottled, KubeError } from '#shared/kube/errors.ts'
-import { askOperator, type TroubleReason } from '#shared/resources/remedies.ts'
+import { askOperator, type TroubleReason } from '#shared/why/remedies.ts'
 
 /** Reports whether the API server understood a write and refused it, so that an immediate retry is unlikely to help. */
 export const isRefusal = (error: unknown): error is KubeError => {

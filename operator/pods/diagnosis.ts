@@ -1,5 +1,6 @@
 import { withDefined } from '#shared/optional.ts'
-import { askOperator, type TroubleReason } from '#shared/resources/remedies.ts'
+import type { TemporaryReason } from '#shared/why/reasons.ts'
+import { askOperator, type TroubleReason } from '#shared/why/remedies.ts'
 import type { Pod, PodRole } from './pod.ts'
 import { containerStatusOf } from './podState.ts'
 
@@ -20,7 +21,11 @@ export const seriousDiagnosis = (reason: TroubleReason, message: string, detail?
   detail ? { reason, message, detail, serious: true } : { reason, message, serious: true }
 
 /** A diagnosis that resolves by itself. */
-export const pendingDiagnosis = (reason: string, message: string): Diagnosis => ({ reason, message, serious: false })
+export const pendingDiagnosis = (reason: TemporaryReason, message: string): Diagnosis => ({
+  reason,
+  message,
+  serious: false,
+})
 
 /** Returns why a pod is not Ready yet. */
 export const explainWaiting = (pod: Pod, role: PodRole): Diagnosis => {
@@ -129,8 +134,5 @@ export const explainDisruption = ({ status }: Pick<Pod, 'status'>, role: PodRole
 export const disruptionReasons: readonly string[] = ['Evicted', 'NodeLost', 'NodeRefused']
 
 /** The diagnosis of a pod name that a stranger uses. */
-export const podNameTaken = (name: string, role: PodRole): Diagnosis =>
-  seriousDiagnosis(
-    'PodNameTaken',
-    `Pod ${name} belongs to another owner. Delete it, so that the ${role} can be created.`,
-  )
+export const podNameTaken = (name: string): Diagnosis =>
+  seriousDiagnosis('PodNameTaken', `Pod ${name} belongs to another owner. Ask the platform operator to delete it.`)

@@ -50,7 +50,7 @@ export const explainUnreachable = ({ name, since }: NodeState & { readonly kind:
   seriousDiagnosis(
     'NodeUnreachable',
     `Node ${name} has not reported since ${since}, so the server may still run there. ` +
-      'Wait for the node to return, delete the Node, or mark it as out of service.',
+      'Wait for the node to return, or ask the platform operator to delete the Node or mark it as out of service.',
   )
 
 /** Returns the milliseconds after which a pod that does not end counts as stuck or as lost; undefined if it never will. */

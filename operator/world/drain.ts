@@ -58,11 +58,11 @@ const explainTakenName = ({ world, pod, service }: PlanInput): Diagnosis | undef
   const { metadata, status } = world
   const isForeign = (object: Pod | Service | undefined): boolean =>
     object !== undefined && controllerOf(object)?.uid !== metadata.uid
-  if (isForeign(pod)) return podNameTaken(metadata.name, 'server')
+  if (isForeign(pod)) return podNameTaken(metadata.name)
   if (isForeign(service)) return serviceNameTaken(metadata.name)
   if (status?.deployment === undefined || !hasEnded(status.deployment)) return undefined
   const recorded = findCondition(status, 'Degraded')
-  return [podNameTaken(metadata.name, 'server'), serviceNameTaken(metadata.name)].find(
+  return [podNameTaken(metadata.name), serviceNameTaken(metadata.name)].find(
     ({ reason }) => reason === recorded?.reason,
   )
 }

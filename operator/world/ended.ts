@@ -121,7 +121,7 @@ const explainEnd = ({ spec }: World, run: WorldRun): StopCause => {
   const reason = run.endReason ?? 'Stopped'
   // The spec names an ended run. Only the owner of the run ids can name the next one.
   if (spec.state === 'Running' && isDismissed(run)) {
-    return { reason, message: 'Waiting for the API to assign the id of the next run.' }
+    return { reason: 'WaitingForApi', message: 'Waiting for the API to assign the id of the next run.' }
   }
   const isResolved = run.dismissed === true && hasEndedInError(run)
   return isResolved ? { reason: 'Stopped', message: '' } : { reason, message: run.endMessage ?? '' }

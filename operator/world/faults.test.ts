@@ -84,6 +84,13 @@ describe('a server that does not become ready has a reason of its own', () => {
   })
 })
 
+test('a start that is late after a failure names the failure, and no restart', () => {
+  const failed = settle(captured(), aPod({ status: exitStatus(3) }), startMs)
+  expect(failed.world.status?.message).toBe('Restart 1 of 3: the server failed with exit code 3.')
+  const { world } = settle(failed.world, undefined, startMs + settings.startDeadlineMs)
+  expect(world.status?.message).toBe('The server was not ready in time: the server failed with exit code 3.')
+})
+
 describe('a server that is lost', () => {
   test.each<[string, Pod['status'], string, number, string]>([
     [

@@ -1,8 +1,8 @@
 import { type Diagnosis, pendingDiagnosis, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { publicPorts } from '#shared/domain/ports.ts'
-import { remedies } from '#shared/resources/remedies.ts'
 import type { WorldRun } from '#shared/resources/world.ts'
+import { remedies } from '#shared/why/remedies.ts'
 import type { PlanInput } from './step.ts'
 
 /** The time for which a pod is without a node because of its host ports, before it is replaced: the first times, and later. */
@@ -17,10 +17,7 @@ const exhausted = seriousDiagnosis(
   'PortsExhausted',
   `No node with free host ports was found for the server. ${remedies.PortsExhausted}`,
 )
-const taken = seriousDiagnosis(
-  'PortTaken',
-  `A host port of the policy Static is in use. The server starts when it is free. ${remedies.PortTaken}`,
-)
+const taken = seriousDiagnosis('PortTaken', `A host port of the policy Static is in use. ${remedies.PortTaken}`)
 
 /** The diagnosis of a world for whose ports a range is too small. */
 export const rangeTooSmall = seriousDiagnosis(

@@ -457,6 +457,7 @@ describe('without the API', () => {
       phase: 'Stopped',
       message: 'Waiting for the API to assign the id of the next run.',
     })
+    expect(conditionOf(planned.status, 'Ready')).toBe('False/WaitingForApi')
   })
 })
 

@@ -1,6 +1,5 @@
 import { pausedStatus } from '#operator/lifecycle/conditions.ts'
 import { expiresAtMs } from '#operator/lifecycle/duration.ts'
-import { lowerFirst } from '#operator/lifecycle/message.ts'
 import { type Case, planFirst, requeueAfter } from '#operator/lifecycle/plan.ts'
 import { refusalReasons } from '#operator/lifecycle/refusal.ts'
 import { hasService } from '#shared/domain/ports.ts'
@@ -8,6 +7,7 @@ import { deploymentIdOfRun } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
 import { isPaused } from '#shared/resources/group.ts'
 import type { WorldRun, WorldStatus } from '#shared/resources/world.ts'
+import { failureMessages, splitFailure } from '#shared/why/wording.ts'
 import { drainServer } from './drain.ts'
 import { planDeleted, planEnded, planStopped } from './ended.ts'
 import { explainForbidden } from './forbidden.ts'
@@ -158,7 +158,7 @@ const startDeadlineMs = ({ world, run, settings, nowMs }: RunInput, planned: Wor
 
 const planLateStart = (input: RunInput, { status, detail }: Plan): Plan => {
   const failure = explainDelay(input, status)
-  const message = `The server was not ready in time: ${lowerFirst(failure.message)}`
+  const message = failureMessages.late(splitFailure(failure.message).failure)
   return planEnded(
     input,
     endRun({ ...(status.run ?? input.run), failure }, 'StartDeadline', message, input.nowMs),

@@ -259,6 +259,9 @@ describe('after any sequence of events', () => {
         expect(again.steps).toEqual([])
         expect(again.status).toEqual(world.status)
         expect(isPaused(world)).toBe(false)
+        const { conditions = [], message = '' } = world.status ?? {}
+        const degraded = conditions.find(({ type, status }) => type === 'Degraded' && status === 'True')
+        expect(message, 'kubectl shows the cause').toContain(degraded?.message ?? '')
       }),
       { numRuns: 1_000 },
     )

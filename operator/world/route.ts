@@ -6,8 +6,8 @@ import { publicPorts } from '#shared/domain/ports.ts'
 import { type Condition, controllerOf } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { labels } from '#shared/resources/group.ts'
-import { remedies } from '#shared/resources/remedies.ts'
 import type { WorldAddress, WorldRun } from '#shared/resources/world.ts'
+import { remedies } from '#shared/why/remedies.ts'
 import { heldBy, lastAddressesOr, type Network } from './addresses.ts'
 import { serverLabels } from './pod.ts'
 import type { PlanInput, Step } from './step.ts'
@@ -109,7 +109,7 @@ const explainForeign = ({ world }: PlanInput, { metadata }: HttpRoute, service: 
 export const routeNameTaken = (name: string): Diagnosis =>
   seriousDiagnosis(
     'RouteNameTaken',
-    `HTTPRoute ${name} belongs to another owner. Delete it, so that the world's route can be created.`,
+    `HTTPRoute ${name} belongs to another owner. Ask the platform operator to delete it.`,
   )
 
 /** Reports whether a value has all of another one. It may have more fields, such as the defaults of a definition. */

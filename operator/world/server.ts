@@ -1,6 +1,6 @@
 import { toInstant } from '#operator/lifecycle/duration.ts'
 import { findCondition, isTrue } from '#operator/lifecycle/events.ts'
-import { joinSentences, lowerFirst } from '#operator/lifecycle/message.ts'
+import { joinSentences } from '#operator/lifecycle/message.ts'
 import { type Case, planFirst, requeueAfter } from '#operator/lifecycle/plan.ts'
 import {
   type Diagnosis,
@@ -19,6 +19,7 @@ import { explainBlockedEnd, explainUnreachable, nextChangeMs } from '#operator/p
 import { publicPorts } from '#shared/domain/ports.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
+import { failureMessages, lowerFirst } from '#shared/why/wording.ts'
 import type { Network } from './addresses.ts'
 import { planEnded } from './ended.ts'
 import { explainForbidden } from './forbidden.ts'
@@ -95,7 +96,7 @@ const missing: Case<ServerInput, Plan> = (input) => {
 
 const nameTaken: Case<ServerInput, Plan> = (input) =>
   input.server.kind === 'stranger'
-    ? planWith(input, startingOutcome(input, input.run, podNameTaken(input.server.pod.metadata.name, 'server')))
+    ? planWith(input, startingOutcome(input, input.run, podNameTaken(input.server.pod.metadata.name)))
     : undefined
 
 const older: Case<ServerInput, Plan> = (input) => {
@@ -267,8 +268,7 @@ const planLoss = (input: OwnInput, loss: Loss): Plan => {
   }
   const counted = countLoss(run, uid, loss, { settings, nowMs })
   if (counted.restarts > settings.restartBudget) {
-    const times = counted.restarts === 1 ? 'once' : `${counted.restarts} times`
-    const message = `Failed ${times}; last error: ${lowerFirst(loss.message)}`
+    const message = failureMessages.usedUp(loss.message, counted.restarts)
     return recordEnd(input, endRun(counted, 'RestartBudget', message, nowMs), loss.detail)
   }
   const planned = planWith(input, startingOutcome(input, counted, startingDiagnosis), { requeueAfterMs: 0 })
@@ -303,8 +303,8 @@ export const startingOutcome = ({ settings }: PlanInput, run: WorldRun, now: Dia
 }
 
 const explainRestart = (run: WorldRun, failure: NonNullable<WorldRun['failure']>, budget: number): Diagnosis => {
-  const what = disruptionReasons.includes(failure.reason)
-    ? 'Replacing the server'
-    : `Restart ${run.restarts} of ${budget}`
-  return { reason: failure.reason, message: `${what}: ${lowerFirst(failure.message)}`, serious: true }
+  const message = disruptionReasons.includes(failure.reason)
+    ? failureMessages.replaced(failure.message)
+    : failureMessages.restarted(failure.message, run.restarts, budget)
+  return { reason: failure.reason, message, serious: true }
 }

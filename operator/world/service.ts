@@ -16,9 +16,9 @@ import { controllerOf } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
-import { remedies } from '#shared/resources/remedies.ts'
 import { type PodLabels, podSelectors } from '#shared/resources/selectors.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
+import { remedies } from '#shared/why/remedies.ts'
 import {
   addressesAt,
   addressPending,
@@ -272,5 +272,5 @@ const portsExhausted = seriousDiagnosis(
 export const serviceNameTaken = (name: string): Diagnosis =>
   seriousDiagnosis(
     'ServiceNameTaken',
-    `Service ${name} belongs to another owner. Delete it, so that the world's service can be created.`,
+    `Service ${name} belongs to another owner. Ask the platform operator to delete it.`,
   )

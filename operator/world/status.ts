@@ -1,5 +1,6 @@
 import { maxMessageLength, updateConditions, type Verdict } from '#operator/lifecycle/conditions.ts'
 import { toInstant } from '#operator/lifecycle/duration.ts'
+import { joinSentences } from '#operator/lifecycle/message.ts'
 import { type Actions, buildPlan } from '#operator/lifecycle/plan.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { hasFailed } from '#shared/domain/phases.ts'
@@ -48,7 +49,7 @@ const statusOf = (input: PlanInput, outcome: Outcome): WorldStatus => {
     phase: outcome.phase,
     observedGeneration,
     ...withDefined({
-      message: outcome.message.slice(0, maxMessageLength) || undefined,
+      message: messageOf(outcome).slice(0, maxMessageLength) || undefined,
       runId: outcome.runId ?? run?.id,
       startedAt: outcome.runId === undefined ? run?.startedAt : world.spec.startedAt,
       observedRevision: world.spec.revision,
@@ -63,6 +64,10 @@ const statusOf = (input: PlanInput, outcome: Outcome): WorldStatus => {
     conditions: updateConditions(world.status?.conditions, outcome, { observedGeneration, nowMs }),
   }
 }
+
+/** The message with the words of the trouble, which it usually has. Those of a server that is Ready do not. */
+const messageOf = ({ message, trouble }: Outcome): string =>
+  trouble === undefined || message.includes(trouble.message) ? message : joinSentences(trouble.message, message)
 
 /** The deployment before the present one. It has ended: a run's server is gone before the next one's is created. */
 const previousDeploymentOf = (

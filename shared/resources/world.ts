@@ -6,6 +6,7 @@ import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#sh
 import { deploymentStatuses, portProtocols, type WorldPhase, worldPhases } from '#shared/enumerations.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
+import { runEndReasons } from '#shared/why/endings.ts'
 import { type Lenient, readLeniently } from './lenient.ts'
 import { type Readable, withRead } from './read.ts'
 import { args, grantedTo, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
@@ -115,18 +116,6 @@ const phaseMeanings: Readonly<Record<WorldPhase, string>> = {
   Active: '',
   Stopped: ' after a run',
   Error: ' after a run that failed',
-}
-
-/** The reasons for which a run ends. */
-export const runEndReasons = ['Stopped', 'Expired', 'Completed', 'StartDeadline', 'RestartBudget'] as const
-
-/** The sentence for each end of a run that has no message of its own. */
-export const runEndMessages: Readonly<Record<(typeof runEndReasons)[number], string>> = {
-  Stopped: 'The world was stopped.',
-  Expired: 'The duration of the run is over.',
-  Completed: 'The server ended the run.',
-  StartDeadline: 'The server was not ready in time.',
-  RestartBudget: 'The server failed too often.',
 }
 
 const quantity = () => z.string().max(32)
@@ -275,7 +264,6 @@ export type CapturedRun = Omit<GrantedRun, keyof z.output<typeof grantedTo>>
 export type WorldAddress = z.output<typeof portAddress>
 export type WorldQueue = NonNullable<WorldStatus['queue']>
 export type WorldDeploymentStatus = z.output<typeof deployment>
-export type RunEndReason = (typeof runEndReasons)[number]
 
 /** A World as the API server returns it. The API server fills in the defaults of this schema. */
 export type World = {

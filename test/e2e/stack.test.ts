@@ -494,6 +494,12 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     })
   })
 
+  test('the output names the console, which the API serves', async () => {
+    const address = /console +(\S+)/.exec(stack.output())?.[1] ?? ''
+    expect(address).toBe(`${stack.info.apiUrl}/console/`)
+    expect(await (await fetch(address)).text()).toContain('<div id="console">')
+  })
+
   test('stack.json is readable only by its owner', () => {
     expect(execFileSync('stat', ['-c', '%a', join(stateDir, 'stack.json')], { encoding: 'utf8' }).trim()).toBe('600')
   })

@@ -104,7 +104,15 @@ const begins = [
   ...['putLiveConfig', 'createToken', 'createWebhook', 'testWebhook'],
 ]
 const ends = [
-  ...['stopWorld', 'deleteBotDeployment', 'deleteBuild', 'deleteKvStore', 'deleteCollection', 'deleteLiveConfig'],
+  ...[
+    'explainWorld',
+    'stopWorld',
+    'deleteBotDeployment',
+    'deleteBuild',
+    'deleteKvStore',
+    'deleteCollection',
+    'deleteLiveConfig',
+  ],
   ...['deleteWorld', 'listDeletedWorlds', 'restoreWorld', 'purgeWorld', 'deleteApiKey', 'deleteWebhook'],
   ...['deleteProject', 'restoreProject', 'purgeProject'],
   ...['deleteOrganization', 'restoreOrganization', 'purgeOrganization'],
@@ -135,6 +143,7 @@ const haveSameFields = (a: unknown, b: unknown): boolean => fieldsOf(a).join() =
 const createExampleClient = () => {
   const ids: Partial<Record<IdKind, string>> = {}
   let token = ''
+  let apiKey = ''
   const real = (text: string): string =>
     Object.entries(ids).reduce((left, [kind, id]) => left.replaceAll(exampleId(kind as IdKind), id), text)
   const parameters = (endpoint: Endpoint, where: string): [string, string][] =>
@@ -151,7 +160,9 @@ const createExampleClient = () => {
     const path = parameters(endpoint, 'path').reduce((at, [name, id]) => at.replace(`{${name}}`, id), endpoint.path)
     const scope = parameters(endpoint, 'header').filter(([name]) => name.startsWith('x-svc-'))
     const credential =
-      endpoint.credential === 'token' ? { authorization: `Bearer ${token}` } : { 'x-api-key': rootApiKey }
+      endpoint.credential === 'token'
+        ? { authorization: `Bearer ${token}` }
+        : { 'x-api-key': endpoint.operationId === 'getCurrentCredential' ? apiKey : rootApiKey }
     const headers = { ...credential, ...Object.fromEntries(scope), ...type }
     return send(api.url, { method: endpoint.method.toUpperCase(), path: `${path}${query}`, headers, ...content })
   }
@@ -168,7 +179,8 @@ const createExampleClient = () => {
     createOrganization: ({ organizationId }) => Object.assign(ids, { organization: organizationId }),
     createProject: ({ projectId }) => Object.assign(ids, { project: projectId }),
     createWorld: ({ worldId }) => Object.assign(ids, { world: worldId }),
-    createApiKey: async () => {
+    createApiKey: async (answer) => {
+      apiKey = String(answer.apiKey)
       const [made] = JSON.parse(await read('listApiKeys')) as Json[]
       Object.assign(ids, { apiKey: made?.documentId })
     },
@@ -199,6 +211,13 @@ const createExampleClient = () => {
       )
     },
   }
+  /** Brings about what the example of an operation shows. */
+  const preparations: Record<string, () => Promise<unknown>> = {
+    explainWorld: async () => {
+      await cluster.pod(`orrery-${ids.organization}`, ids.world ?? '').runsOutOfMemory()
+      await eventually('the exit code', async () => (await read('explainWorld')).includes('"exitCode"'))
+    },
+  }
   /** Returns a request for each example of a body, and one for the examples of the query. */
   const requestsOf = (endpoint: Endpoint): [body: unknown, query: string][] => {
     const body = bodyOf(endpoint)
@@ -209,11 +228,11 @@ const createExampleClient = () => {
       ...(query.length === 0 ? [] : [[undefined, `?${query.join('&')}`] as [unknown, string]]),
     ]
   }
-  return { ask, followUps, requestsOf }
+  return { ask, preparations, followUps, requestsOf }
 }
 
 test('every example of a request is answered with success, and every answer has the fields of its example', async () => {
-  const { ask, followUps, requestsOf } = createExampleClient()
+  const { ask, preparations, followUps, requestsOf } = createExampleClient()
   const wrong: unknown[] = []
   const unmatched = new Set(endpoints.flatMap((endpoint) => examplesOf(answerOf(endpoint) ?? {})))
   const compare = (endpoint: Endpoint, answer: unknown): void => {
@@ -230,6 +249,7 @@ test('every example of a request is answered with success, and every answer has 
   }
   for (const endpoint of endpoints.filter(canBeSent).sort((a, b) => rank(a) - rank(b))) {
     const { operationId, status: success = 200 } = endpoint
+    await preparations[operationId]?.()
     for (const [sent, asked] of requestsOf(endpoint)) {
       const { status, headers, text } = await ask(endpoint, sent, asked)
       if (status !== success) wrong.push({ operationId, sent, asked, status, text })

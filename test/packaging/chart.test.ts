@@ -62,7 +62,9 @@ const migrationEnvironmentOf = (manifests: Manifest[]): Variable[] =>
   find(manifests, 'Deployment', 'orrery-api').spec?.template?.spec.initContainers?.[0]?.env ?? []
 
 const namespaceNamed = (name: string): string => stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
-const documents = (manifests: object[]): string => manifests.map((each) => stringify(each)).join('---\n')
+/** kubectl reads YAML 1.1, in which a bare `off` is a boolean. */
+const documents = (manifests: object[]): string =>
+  manifests.map((each) => stringify(each, { version: '1.1' })).join('---\n')
 
 beforeAll(async () => {
   helm = await obtainGoProgram('helm', {
@@ -336,6 +338,11 @@ test('both processes know the Gateway of worlds with the strategy Route, or neit
       url: { scheme: 'wss', domain: 'worlds.example.com', port: 8443 },
     },
   ])
+})
+
+test('the API serves the console unless a value turns it off', () => {
+  const setting = (values: object) => configsOf(render(values)).api.isConsoleOn
+  expect([setting({}), setting({ console: { enabled: false } })]).toEqual([true, false])
 })
 
 test.each([

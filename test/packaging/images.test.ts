@@ -106,10 +106,22 @@ test.each(imageNames)('the image %s lists its content: Node, each file of its ba
 
 /** Some packages whose code is in the bundles. */
 const bundled: Record<ImageName, string[]> = {
-  orrery: ['hono', 'pg', 'zod', 'sharp'],
+  orrery: ['hono', 'pg', 'zod', 'sharp', 'preact'],
   'world-server': ['ws'],
   bot: [],
 }
+
+test('the console is beside the API, with its compressed forms', () => {
+  const files = run('find', [join(unpacked.orrery.root, 'opt/orrery/console'), '-type', 'f', '-printf', '%P\n'])
+  expect(files.trim().split('\n')).toEqual(
+    expect.arrayContaining([
+      'index.html',
+      'index.html.br',
+      'index.html.gz',
+      expect.stringMatching(/^assets\/.*\.js\.br$/),
+    ]),
+  )
+})
 
 test('the list of the control plane names the libraries that are compiled into packages', () => {
   const libvips = listed(unpacked.orrery.root).find(({ name }) => name.startsWith('@img/sharp-libvips-'))

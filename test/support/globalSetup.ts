@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
+import { buildConsole, consoleFolder } from '#dev/console/build.ts'
 import { bundleProduct } from '#dev/images/bundle.ts'
 import { resolveBinaries } from '#dev/kubernetes/binaries.ts'
 import { startControlPlane } from '#dev/kubernetes/controlPlane.ts'
@@ -25,6 +26,7 @@ const progress = (line: string): void => void process.stderr.write(`[setup] ${li
 export default async (project: TestProject): Promise<() => Promise<void>> => {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-test-'))
   const programs = process.env.ORRERY_TEST_SOURCE === undefined ? await bundlePrograms() : undefined
+  if (programs === undefined) await buildConsole(consoleFolder)
   const binaries = await resolveBinaries(['etcd', 'kube-apiserver', 'kubectl'], { env: process.env, progress })
   const parts: Part[] = []
   const workers = new Map<string, Promise<Servers>>()

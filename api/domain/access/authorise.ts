@@ -1,15 +1,16 @@
 import type { Credential } from '#api/platform/auth/authenticate.ts'
 import { isRestricted, type Principal } from '#api/platform/auth/principal.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
+import {
+  includes,
+  pathOf,
+  reachableChildren,
+  strongestVerb,
+  strongestVerbBeneath,
+  type Verb,
+} from '#shared/domain/permissions.ts'
 import type { KnownClaim } from './claims.ts'
 import type { Context } from './context.ts'
-import { includes, reachableChildren, strongestVerb, strongestVerbBeneath, type Verb } from './permissions.ts'
-
-/** Returns the path of a scope in the permission tree, such as `organizations/{id}/projects/{id}`. */
-export const pathOf = (organizationId: string, projectId?: string, worldId?: string): string =>
-  [`organizations/${organizationId}`, projectId && `projects/${projectId}`, worldId && `worlds/${worldId}`]
-    .filter(Boolean)
-    .join('/')
 
 /**
  * Returns the caller's strongest verb on a scope. Throws the same 404 as for an absent scope if the caller has no verb,

@@ -5,6 +5,7 @@ import type { Principal } from '#api/platform/auth/principal.ts'
 import type { TokenCache } from '#api/platform/auth/tokenCache.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import type { RunLargeRead } from '#api/platform/database/largeReads.ts'
+import type { RecentCounts } from '#api/platform/database/recentCounts.ts'
 import type { Budget, Lease } from '#api/platform/fairness/budget.ts'
 import type { RunInShare } from '#api/platform/fairness/shares.ts'
 import type { Revision } from '#api/platform/http/entityTag.ts'
@@ -16,12 +17,12 @@ import type { Sealer } from '#api/platform/secrets/seal.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { WorldBots } from '#shared/domain/botUse.ts'
 import type { HostPorts } from '#shared/domain/hostPorts.ts'
+import type { Verb } from '#shared/domain/permissions.ts'
 import type { NewId } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
 import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
 import type { TokenIssuer } from './issuer.ts'
 import type { Limits } from './limits.ts'
-import type { Verb } from './permissions.ts'
 import type { ScopeIds, ScopeKind } from './scope.ts'
 import type { ExternalIssuer } from './token.ts'
 
@@ -65,6 +66,8 @@ export type Deps = {
   readonly cachedLimits: (organizationId: string) => Limits
   /** Names of the audit records of this minute, for requests that are recorded once per minute. */
   readonly recentAudits: RecentNames
+  /** Counts of worlds of the last seconds, for the explanations of worlds. */
+  readonly recentCounts: RecentCounts
   /** The open connections of this replica by organization. */
   readonly connectionCounts: Map<string, number>
   /** Runs a request of an organization in its share of the database connections of this replica. */

@@ -2,10 +2,12 @@ import * as z from 'zod'
 import { endpoint, toPageReply } from '#api/domain/endpoint/endpoint.ts'
 import { pageQuery, toPage } from '#api/platform/http/page.ts'
 import { apiKeyExists, createApiKey, deleteApiKey, listApiKeys, patchApiKey, rotateApiKey } from './apiKeys.ts'
+import { getCurrentCredential } from './current.ts'
 import {
   apiKeyAnswer,
   createApiKeyBody,
   createdApiKey,
+  currentCredential,
   patchApiKeyBody,
   rotateApiKeyBody,
   rotatedApiKey,
@@ -22,8 +24,18 @@ const onKey = {
   exists: (ctx, { apiKeyId = '' }) => apiKeyExists(ctx, apiKeyId),
 } as const satisfies Partial<Parameters<typeof endpoint>[0]>
 
-/** Endpoints of API keys. Listing needs `r` on the organization, everything else `*`. */
+/** Endpoints of API keys. Listing needs `r` on the organization, changes need `*`. Every credential can read what it is itself. */
 export const apiKeyEndpoints = [
+  endpoint({
+    method: 'get',
+    path: '/api/credentials/current/',
+    operationId: 'getCurrentCredential',
+    summary: 'Read what the credential of the request is and may do',
+    description: 'Accepts every valid credential and needs no scope header. It returns no secret.',
+    tag,
+    answer: currentCredential,
+    handle: async (ctx) => ({ body: await getCurrentCredential(ctx) }),
+  }),
   endpoint({
     method: 'get',
     path,

@@ -1,13 +1,13 @@
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
 import { permissionsOfBot, platform } from '#api/domain/access/claims.ts'
 import { type GroupMapping, permissionsOfExternal } from '#api/domain/access/groups.ts'
-import { mayGrant } from '#api/domain/access/permissions.ts'
 import { type ApiKeyRow, apiKeys } from '#api/domain/apiKeys/table.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
 import { revokedTokens, signingKeys } from '#api/domain/users/table.ts'
 import type { Found } from '#api/platform/auth/freshCache.ts'
 import type { IssuedToken, Principal } from '#api/platform/auth/principal.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
+import { mayGrant } from '#shared/domain/permissions.ts'
 import { withDefined } from '#shared/optional.ts'
 
 type KeyRow = Pick<

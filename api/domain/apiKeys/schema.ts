@@ -124,6 +124,36 @@ export const rotatedApiKey = z
   .object({ apiKey, previousValidUntil: shownInstant('Time until which the replaced string stays valid.') })
   .meta({ id: 'RotatedApiKey', examples: [{ apiKey: maskedApiKey, previousValidUntil: exampleInstant }] })
 
+/** The credential of a request in a response, without a secret. */
+export const currentCredential = z
+  .object({
+    kind: z
+      .enum(['platform', 'key', 'user'])
+      .describe("Kind of credential: the platform key, an API key or a user's token."),
+    id: z.string().describe('Identifier of the API key, subject of the token, or `platform`.'),
+    name: z.string().exactOptional().describe('Name of the API key, for people. Absent for other kinds.'),
+    organizationId: shownId('organization')
+      .exactOptional()
+      .describe('Organization of the credential. Absent for the platform key.'),
+    permissions: z.array(z.string()).describe('Permissions that the credential has now. `*` is full access.'),
+    claims: z.record(z.string(), z.boolean()).describe(claimsText),
+    expiresAt: shownInstant('Time from which the credential is refused. Absent if it does not expire.').exactOptional(),
+  })
+  .meta({
+    id: 'CurrentCredential',
+    examples: [
+      {
+        kind: 'key',
+        id: exampleId('apiKey'),
+        name: example.displayName,
+        organizationId: exampleId('organization'),
+        permissions: example.permissions,
+        claims: {},
+      },
+    ],
+  })
+
+export type CurrentCredential = z.output<typeof currentCredential>
 export type RotateApiKey = z.output<typeof rotateApiKeyBody>
 export type RotatedApiKey = z.input<typeof rotatedApiKey>
 export type CreateApiKey = z.output<typeof createApiKeyBody>

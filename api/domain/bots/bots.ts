@@ -33,7 +33,7 @@ type ShownBots = Pick<BotRow, keyof typeof botColumns>
 type BotsKey = { worldId: string; botDeploymentId: string }
 
 /** The events of bot deployments. See `createEvents`. */
-export const { record: recordBotEvents, list: listBotEvents } = createEvents(botEvents, botEvents.botDeploymentId)
+export const { record: recordBotEvents, list: listBotEvents } = createEvents(botEvents, botEvents.botDeploymentId, true)
 
 /** Creates a bot deployment. Its bots run while the world's phase is Active. Throws a 409 at a limit. */
 export const createBots = async (
@@ -249,7 +249,7 @@ const toBotsAnswer = (row: ShownBots, world: Pick<WorldRow, 'startedAt' | 'compu
     ...optional('startedAt', row.startedAt?.getTime()),
     ...optional('worldStartedAt', world.startedAt?.toISOString()),
     cluster: { name: row.cluster, computeGroup: world.compute.group },
-    conditions: presentConditions(row.conditions),
+    conditions: presentConditions(row.conditions, true),
   },
   metadata: row.metadata,
   organizationId: row.organizationId,

@@ -1,5 +1,5 @@
 import { and, asc, inArray, isNull } from 'drizzle-orm'
-import { authorise, pathOf } from '#api/domain/access/authorise.ts'
+import { authorise } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import { deleteWorld } from '#api/domain/deletion/deletion.ts'
 import { runInShare } from '#api/domain/endpoint/serve.ts'
@@ -17,6 +17,7 @@ import { stopWorld } from '#api/domain/worlds/worlds.ts'
 import type { Queries } from '#api/platform/database/client.ts'
 import { runScan } from '#api/platform/database/readPage.ts'
 import { notFound, Problem, toProblem } from '#api/platform/http/problem.ts'
+import { pathOf } from '#shared/domain/permissions.ts'
 import { isRunning } from '#shared/domain/phases.ts'
 import { type BulkAction, type BulkAnswer, maxBulkWorlds } from './schema.ts'
 
@@ -27,7 +28,7 @@ type Result = BulkAnswer['results'][number]
 const concurrency = 4
 
 /**
- * Starts, stops or deletes worlds, each in its own transaction with its own audit record. Permissions and the rate limit of
+ * Starts, stops, restarts or deletes worlds, each in its own transaction with its own audit record. Permissions and the rate limit of
  * starts and stops count for each world; a refusal is the result of that world alone. Throws a 409 and changes nothing if
  * the filter matches more than `maxBulkWorlds` or another number than expected, and a 429 while another bulk action of the
  * organization is in progress on this replica.
@@ -94,11 +95,13 @@ const act = async (
 const actOnWorld = async (request: Context, action: BulkAction['action'], target: Target): Promise<void> => {
   const { id, projectId, phase } = target
   authorise(request, pathOf(request.organizationId, projectId, id), 'w')
-  const about = { action: `${action}World`, resources: [id], fields: [] }
+  // The operation that does the same with one world.
+  const about = { action: action === 'restart' ? 'startWorld' : `${action}World`, resources: [id], fields: [] }
   const ctx = auditAs({ ...request, projectId }, about)
   if (action === 'delete') return deleteWorld(ctx, id)
-  // The world is in the desired state already.
+  // The world is in the desired state already, or does not run and cannot be restarted.
   if (isRunning({ phase }) === (action === 'start')) return
   request.countStart(projectId, id)
-  await (action === 'start' ? startWorld(ctx, id, { onlyStopped: true }) : stopWorld(ctx, id))
+  if (action === 'stop') return stopWorld(ctx, id)
+  await startWorld(ctx, id, { only: action === 'start' ? 'stopped' : 'running' })
 }

@@ -2,15 +2,15 @@ import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { actOnWorlds } from './bulk.ts'
 import { bulkAnswer, bulkBody } from './schema.ts'
 
-/** The endpoint that starts, stops or deletes many worlds. Its service authorises and audits each world. */
+/** The endpoint that starts, stops, restarts or deletes many worlds. Its service authorises and audits each world. */
 export const bulkEndpoints = [
   endpoint({
     method: 'post',
     path: '/api/worlds/actions/',
     operationId: 'actOnWorlds',
-    summary: 'Start, stop or delete many worlds',
+    summary: 'Start, stop, restart or delete many worlds',
     description:
-      'Acts on the worlds of `ids`, or on those that match `filter`, each in its own transaction. Starts leave running worlds as they are, and stops leave worlds that do not run.',
+      'Acts on the worlds of `ids`, or on those that match `filter`, each in its own transaction. Starts leave running worlds as they are. Stops and restarts leave worlds that do not run; a restart is a new run.',
     tag: 'Worlds',
     scope: 'organization?project',
     listing: true,

@@ -37,7 +37,7 @@ const ids = z
 
 const actionOf = <const Actions extends readonly string[]>(...actions: Actions) =>
   z.enum(actions).describe('The action on each world.')
-const action = actionOf('start', 'stop', 'delete')
+const action = actionOf('start', 'stop', 'restart', 'delete')
 const expectedCount = z
   .int()
   .min(0)
@@ -48,7 +48,11 @@ const expectedCount = z
 const variants = [
   z.strictObject({ action, ids }).meta({ title: 'BulkActionByIds' }),
   z
-    .strictObject({ action: actionOf('start', 'stop'), filter, expectedCount: expectedCount.exactOptional() })
+    .strictObject({
+      action: actionOf('start', 'stop', 'restart'),
+      filter,
+      expectedCount: expectedCount.exactOptional(),
+    })
     .meta({ title: 'BulkActionByFilter' }),
   z.strictObject({ action: actionOf('delete'), filter, expectedCount }).meta({
     title: 'BulkDeletionByFilter',

@@ -1,6 +1,4 @@
 import * as z from 'zod'
-import type { Context } from '#api/domain/access/context.ts'
-import type { ScopeRef } from '#api/domain/access/scope.ts'
 import { endpoint, toPageReply } from '#api/domain/endpoint/endpoint.ts'
 import { lockOrganizationRevision } from '#api/domain/organizations/organizations.ts'
 import { lockProjectRevision } from '#api/domain/projects/projects.ts'
@@ -11,14 +9,8 @@ import { purgeOrganization, purgeProject, purgeWorld } from './purge.ts'
 import { listDeletedWorlds, restoreOrganization, restoreProject, restoreWorld } from './restore.ts'
 import { deletedWorld } from './schema.ts'
 
-const ofProjectInPath = ({ organizationId }: Context, params: Readonly<Record<string, string>>): ScopeRef => ({
-  kind: 'project',
-  organizationId,
-  projectId: params.projectId ?? '',
-  worldId: '',
-})
 const onOrganization = { tag: 'Organizations', scope: 'organization', needs: ['organization', 'r'] } as const
-const onProject = { tag: 'Projects', scope: 'organization', needs: [ofProjectInPath, 'w'], subtree: true } as const
+const onProject = { tag: 'Projects', scope: 'organization', needs: ['project', 'w'], subtree: true } as const
 const onWorld = { tag: 'Worlds', scope: 'project' } as const
 
 /** The endpoints that restore deleted organizations, projects and worlds, or erase them. */

@@ -1,7 +1,6 @@
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
-import { authoriseListing, pathOf } from '#api/domain/access/authorise.ts'
+import { authoriseListing } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
-import { strongestVerb } from '#api/domain/access/permissions.ts'
 import { projects } from '#api/domain/projects/table.ts'
 import {
   checkScopeExists,
@@ -15,6 +14,7 @@ import type { PublicWorldAnswer } from '#api/domain/worlds/schema.ts'
 import { deployments, launchContexts, worlds } from '#api/domain/worlds/table.ts'
 import type { Page, Paged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
+import { pathOf, strongestVerb } from '#shared/domain/permissions.ts'
 import { isRunning, joinablePhases } from '#shared/domain/phases.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { presentTravelLocation } from './present.ts'

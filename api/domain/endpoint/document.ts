@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { multipartOverheadBytes } from '#api/platform/http/body.ts'
 import { pictureTypes } from '#api/platform/http/upload.ts'
+import { withDefined } from '#shared/optional.ts'
 import { productVersion } from '#shared/version.ts'
 import { addExamples, examplesOf, nameNestedObjects } from './components.ts'
 import { credentialOf, type Endpoint } from './endpoint.ts'
@@ -159,12 +160,32 @@ const descriptionOf = (endpoint: Endpoint): string =>
     .filter(Boolean)
     .join(' ')
 
+/**
+ * Returns the extension that says what the caller needs, so that a client knows of a 403 before the request. The scope is absent where
+ * only the request names it.
+ */
+const needsOf = (endpoint: Endpoint): Json => {
+  const { subtree, claim, platformOnly } = endpoint
+  const [scope, verb] = endpoint.needs ?? []
+  const credential = credentialOf(endpoint)
+  const needs = withDefined({
+    scope: typeof scope === 'string' ? scope : undefined,
+    verb,
+    subtree,
+    claim,
+    platformOnly,
+    credential: credential === 'key' || credential === 'token' ? credential : undefined,
+  })
+  return Object.keys(needs).length === 0 ? {} : { 'x-orrery-needs': needs }
+}
+
 const operation = (endpoint: Endpoint, components: Record<string, Json>): Json => ({
   operationId: endpoint.operationId,
   summary: endpoint.summary,
   description: descriptionOf(endpoint),
   tags: [endpoint.tag],
   security: security[credentialOf(endpoint)],
+  ...needsOf(endpoint),
   parameters: parametersOf(endpoint, components),
   ...requestBody(endpoint, components),
   responses: {

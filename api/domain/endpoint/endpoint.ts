@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import type { KnownClaim } from '#api/domain/access/claims.ts'
 import type { Context, LockRevision } from '#api/domain/access/context.ts'
-import type { Verb } from '#api/domain/access/permissions.ts'
 import type { ScopeKind, ScopeRef } from '#api/domain/access/scope.ts'
 import type { Credential } from '#api/platform/auth/authenticate.ts'
 import type { Revision } from '#api/platform/http/entityTag.ts'
 import { createFaultList } from '#api/platform/http/faults.ts'
 import type { Cursor, Paged } from '#api/platform/http/page.ts'
+import type { Verb } from '#shared/domain/permissions.ts'
 import { addIssues } from './issues.ts'
 
 /** The scope headers that an endpoint reads. `?` marks an optional header; with `optional`, both are. */

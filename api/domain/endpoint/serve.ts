@@ -1,14 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context as HonoContext } from 'hono'
-import {
-  authorise,
-  authoriseCall,
-  authoriseListing,
-  pathOf,
-  refusalOfCredential,
-} from '#api/domain/access/authorise.ts'
+import { authorise, authoriseCall, authoriseListing, refusalOfCredential } from '#api/domain/access/authorise.ts'
 import type { Context, Deps } from '#api/domain/access/context.ts'
-import type { Verb } from '#api/domain/access/permissions.ts'
 import {
   organizationHeader,
   projectHeader,
@@ -35,6 +28,7 @@ import { nextPageLink } from '#api/platform/http/page.ts'
 import { type InputFault, notFound, Problem } from '#api/platform/http/problem.ts'
 import { readPicture } from '#api/platform/http/upload.ts'
 import { parseIdempotencyKey } from '#api/platform/idempotency/key.ts'
+import { pathOf, type Verb } from '#shared/domain/permissions.ts'
 import { type IdKind, isId } from '#shared/ids.ts'
 import { idNameOf, kindList } from '#shared/resources/group.ts'
 import { isStorable } from '#shared/storable.ts'
@@ -311,8 +305,8 @@ const resolveScope = (
   params: Readonly<Record<string, string>>,
 ): ScopeRef => {
   if (typeof where === 'function') return where(ctx, params)
-  const { organizationId, projectId } = ctx
-  return { kind: where, organizationId, projectId, worldId: params.worldId ?? '' }
+  const { organizationId } = ctx
+  return { kind: where, organizationId, projectId: params.projectId ?? ctx.projectId, worldId: params.worldId ?? '' }
 }
 
 const pathTo = ({ kind, organizationId, projectId, worldId }: ScopeRef): string =>

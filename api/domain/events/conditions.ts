@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { exampleInstant } from '#api/platform/http/examples.ts'
 import { optional, shownInstant } from '#api/platform/http/fields.ts'
 import type { Condition } from '#shared/kube/objects.ts'
-import { remedyOf } from '#shared/resources/remedies.ts'
+import { remedyOf } from '#shared/why/remedies.ts'
 
 /** The types of condition that responses show. A resource may have others, which belong to other writers. */
 const conditionTypes = ['Ready', 'Progressing', 'Degraded', 'LimitExceeded', 'Synced'] as const
@@ -56,14 +56,17 @@ export const readConditions = (conditions: readonly Condition[] = []): StoredCon
     })
     .sort((a, b) => (a.type < b.type ? -1 : 1))
 
-/** Returns the conditions of a row as they appear in responses. */
-export const presentConditions = (conditions: readonly StoredCondition[]): z.output<typeof conditionAnswer>[] =>
+/** Returns the conditions of a row, of a world or of bots, as they appear in responses. */
+export const presentConditions = (
+  conditions: readonly StoredCondition[],
+  isOfBots = false,
+): z.output<typeof conditionAnswer>[] =>
   conditions.map(({ type, status, reason, message, lastTransitionAt }) => ({
     type,
     status,
     reason,
     message,
-    ...optional('remedy', remedyOf(reason, type)),
+    ...optional('remedy', remedyOf(reason, isOfBots)),
     lastTransitionAt,
   }))
 

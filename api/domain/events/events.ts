@@ -24,7 +24,7 @@ type Owner = {
 }
 
 /** Returns how the events of the resources of a kind are recorded and listed. `owner` is the column with the id of the resource. */
-export const createEvents = (table: EventTable, owner: Column) => {
+export const createEvents = (table: EventTable, owner: Column, isOfBots = false) => {
   const rows = rowsOf<PgTable>(table)
   // A statement, because each start adds an event. The query for the oldest does not see the event that the same statement adds.
   const addEvent = statement(sql`
@@ -62,7 +62,7 @@ export const createEvents = (table: EventTable, owner: Column) => {
         limit: page.limit,
       })
       const { items, ...next } = toPaged(read)
-      return { ...next, items: items.map(presentEvent) }
+      return { ...next, items: items.map((row) => presentEvent(row, isOfBots)) }
     },
   }
 }

@@ -1,5 +1,5 @@
-import type { Verb } from '#api/domain/access/permissions.ts'
 import { optional } from '#api/platform/http/fields.ts'
+import type { Verb } from '#shared/domain/permissions.ts'
 import type { OrganizationAnswer, PublicOrganization } from './schema.ts'
 import type { OrganizationRow } from './table.ts'
 

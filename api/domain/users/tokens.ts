@@ -1,11 +1,11 @@
 import { desc, eq, lt, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import type { KeyStore } from '#api/domain/access/issuer.ts'
-import { mayGrant } from '#api/domain/access/permissions.ts'
 import { clockToleranceSeconds } from '#api/domain/access/token.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { Problem } from '#api/platform/http/problem.ts'
+import { mayGrant } from '#shared/domain/permissions.ts'
 import { type CreatedToken, type CreateToken, maxTokenMinutes } from './schema.ts'
 import { revokedTokens, signingKeys } from './table.ts'
 

@@ -22,6 +22,8 @@ import {
   worldCounts,
 } from './schema.ts'
 import { startWorld } from './start.ts'
+import { whyAnswer } from './why/schema.ts'
+import { explainWorldState } from './why/why.ts'
 import { createWorld, listDeployments, lockWorldRevision, patchWorld, setWorldPicture, stopWorld } from './worlds.ts'
 
 const tag = 'Worlds'
@@ -171,6 +173,17 @@ export const worldEndpoints = [
     throttled: 'world',
     lockRevision: lockWorldRevision,
     handle: (ctx, { params }) => stopWorld(ctx, params.worldId),
+  }),
+  endpoint({
+    ...worldRoute,
+    method: 'get',
+    path: '/api/worlds/{worldId}/why/',
+    operationId: 'explainWorld',
+    summary: 'Explain the state of a world, and what to do about it',
+    description: 'Says in a sentence why a world is not running, from its conditions and its newest run.',
+    needs: ['world', 'r'],
+    answer: whyAnswer,
+    handle: async (ctx, { params }) => ({ body: await explainWorldState(ctx, params.worldId) }),
   }),
   eventsEndpoint({
     ...worldRoute,

@@ -2,7 +2,8 @@ import type { EventDraft } from '#api/domain/events/table.ts'
 import { isNewlyReady, normalEvent, troubleEvents, warningEvent } from '#api/domain/events/trouble.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
 import { lastRunIn } from '#shared/domain/phases.ts'
-import { runEndMessages, type WorldRun } from '#shared/resources/world.ts'
+import type { WorldRun } from '#shared/resources/world.ts'
+import { runEndMessages } from '#shared/why/endings.ts'
 
 /** The part of the observed state that events are made of. */
 type Observed = Pick<WorldRow, 'phase' | 'address' | 'conditions'>

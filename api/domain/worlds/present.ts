@@ -1,7 +1,7 @@
-import type { Verb } from '#api/domain/access/permissions.ts'
 import type { ResolvedBuild } from '#api/domain/builds/schema.ts'
 import { presentConditions } from '#api/domain/events/conditions.ts'
 import { optional } from '#api/platform/http/fields.ts'
+import type { Verb } from '#shared/domain/permissions.ts'
 import { publicPorts } from '#shared/domain/ports.ts'
 import { plainSettings, runtimeSettings } from '#shared/domain/world.ts'
 import type { DeploymentAnswer } from './runs/schema.ts'

@@ -12,16 +12,16 @@ import { deployments, type WorldRow, whereOpen } from './table.ts'
 import { toStart } from './transitions.ts'
 
 /**
- * Starts a new run, whatever the state; with `onlyStopped`, a running world stays as it is. Throws a 422 for a build that does
+ * Starts a new run, whatever the state, or only of a world that is `stopped` or `running`; another one stays as it is. Throws a 422 for a build that does
  * not resolve, and what `checkStart` throws. Starts with kubectl have the same facts, changes and writes in sync.
  */
 export const startWorld = async (
   ctx: Context,
   worldId: string,
-  { onlyStopped = false }: { onlyStopped?: boolean } = {},
+  { only }: { only?: 'stopped' | 'running' } = {},
 ): Promise<void> => {
   await changeWorld(ctx, worldId, async (tx, row, made) => {
-    if (onlyStopped && isRunning(row)) return
+    if (only !== undefined && isRunning(row) !== (only === 'running')) return
     const build = await resolveBuild(tx, ctx.organizationId, row.runtime.build)
     const start = toStart(row, { runId: ctx.newId('run'), now: made.now, build, clusterOf: ctx.clusterOf })
     const facts = await readStartFacts(ctx, tx, row, { now: made.now, write: () => writeChange(tx, row, start, made) })

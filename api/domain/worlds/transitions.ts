@@ -4,6 +4,7 @@ import { isRunning } from '#shared/domain/phases.ts'
 import { plainSettings, runtimeSettings, serverSettings } from '#shared/domain/world.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { CapturedRun } from '#shared/resources/world.ts'
+import { runEndMessages, runRequestedMessage } from '#shared/why/endings.ts'
 import { startEvent, stopEvent, waitEvent } from './eventDrafts.ts'
 import { hasNewPlace, toMoveColumns } from './move.ts'
 import type { Place } from './place.ts'
@@ -40,7 +41,7 @@ export const toStart = (row: WorldRow, { runId, now, build, clusterOf }: Start) 
       startedWith: toRunSettings(row),
       granted: captureRun({ ...row, resolvedBuild: build }, { runId, now }),
       ...noWait,
-      ...toRequestedColumns(row, { phase: 'Starting', message: 'The run was requested.', now }),
+      ...toRequestedColumns(row, { phase: 'Starting', message: runRequestedMessage, now }),
       ...(hasNewPlace(row) ? toMoveColumns(row, clusterOf) : {}),
     },
     runs: 'begin',
@@ -70,7 +71,7 @@ export const toStop = (row: WorldRow, { now }: { now: Date }) =>
     columns: {
       state: 'Stopped',
       ...noWait,
-      ...toRequestedColumns(row, { phase: 'Stopped', message: 'The world was stopped.', now }),
+      ...toRequestedColumns(row, { phase: 'Stopped', message: runEndMessages.Stopped, now }),
     },
     runs: 'end',
     events: [stopEvent()],

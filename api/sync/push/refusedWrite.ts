@@ -1,7 +1,7 @@
 import { isTerminatingNamespace } from '#api/sync/namespaces/namespace.ts'
 import { isQuotaUncounted } from '#api/sync/rows/synced.ts'
 import { KubeError } from '#shared/kube/errors.ts'
-import { askOperator } from '#shared/resources/remedies.ts'
+import { askOperator } from '#shared/why/remedies.ts'
 
 /** Reports whether the API server, a policy or a quota refuses what is written, so that the same write fails again. */
 export const isRefusedWrite = (error: unknown): error is KubeError =>

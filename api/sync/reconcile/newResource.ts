@@ -5,7 +5,7 @@ import { organizationOf } from '#api/sync/rows/identity.ts'
 import { readOwner, type SyncedRow } from '#api/sync/rows/synced.ts'
 import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import { apiFinalizer, isPaused, labels } from '#shared/resources/group.ts'
-import type { AdoptionReason } from '#shared/resources/remedies.ts'
+import type { SyncedReason } from '#shared/why/remedies.ts'
 import type { Adapter, ReconcileDeps, Types } from './kind.ts'
 import { type Facts, type Outcome, type Recorded, recordAdoptedChange, recordVerdict } from './record.ts'
 import type { SyncedState } from './syncedCondition.ts'
@@ -15,7 +15,7 @@ export class NotAdopted extends Error {
   override name = 'NotAdopted'
   readonly state: SyncedState
 
-  constructor(reason: AdoptionReason, message: string) {
+  constructor(reason: SyncedReason, message: string) {
     super(message)
     this.state = { status: 'False', reason, message: message.slice(0, 4_096) }
   }

@@ -5,6 +5,7 @@ import { isNotFound } from '#shared/kube/errors.ts'
 import type { Condition, KubeObject } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { fieldManagers } from '#shared/resources/group.ts'
+import type { SyncedReason } from '#shared/why/remedies.ts'
 
 /** A resource with conditions in its status. */
 export type WithStatus = KubeObject & {
@@ -12,7 +13,10 @@ export type WithStatus = KubeObject & {
 }
 
 /** The state of the condition Synced. */
-export type SyncedState = { readonly status: 'True' | 'False'; readonly reason: string; readonly message: string }
+export type SyncedState = { readonly message: string } & (
+  | { readonly status: 'False'; readonly reason: SyncedReason }
+  | { readonly status: 'True'; readonly reason: 'Synced' }
+)
 
 const maxMessageLength = 4_096
 

@@ -248,7 +248,7 @@ const executeSteps = async (
   const [lowest] = taken.sort((a, b) => a.index - b.index)
   if (lowest === undefined) return { done, found }
   // No watch event follows when the stranger goes, so the creation is retried.
-  return { done, found, error: lowest.error, why: podNameTaken(botName(input.bots.metadata.name, lowest.index), 'bot') }
+  return { done, found, error: lowest.error, why: podNameTaken(botName(input.bots.metadata.name, lowest.index)) }
 }
 
 const buildPod = ({ bots, world, settings, policy }: PlanInput, bot: Bot) => {

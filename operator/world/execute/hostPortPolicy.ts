@@ -5,7 +5,7 @@ import type { Clock } from '#shared/clock.ts'
 import { healthPort } from '#shared/domain/ports.ts'
 import type { Client } from '#shared/kube/client.ts'
 import { hostPortPolicy } from '#shared/resources/hostPortPolicy.ts'
-import { askOperator } from '#shared/resources/remedies.ts'
+import { askOperator } from '#shared/why/remedies.ts'
 
 /** The state of the admission policy of pods with host ports in the cluster. */
 export type HostPortPolicy = {

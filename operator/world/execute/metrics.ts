@@ -2,7 +2,8 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Pod } from '#operator/pods/pod.ts'
 import { worldPhases } from '#shared/enumerations.ts'
 import type { EventInput, EventRecorder } from '#shared/kube/events.ts'
-import { runEndReasons, type World } from '#shared/resources/world.ts'
+import type { World } from '#shared/resources/world.ts'
+import { runEndReasons } from '#shared/why/endings.ts'
 import { stageSeconds, startStages } from '../startStages.ts'
 
 type Recorder = Pick<EventRecorder, 'record'>

@@ -298,7 +298,7 @@ const execute = async (
         if (step.hostPorts !== undefined && !(await deps.hostPortPolicy.isEnforced(pod, signal))) {
           return { refusal: { error: new Error(hostPortPolicyMissing.message), why: hostPortPolicyMissing } }
         }
-        return settle(await createOwned(deps.pods, world, pod, signal), podNameTaken(name, 'server'), (present) => ({
+        return settle(await createOwned(deps.pods, world, pod, signal), podNameTaken(name), (present) => ({
           pod: pickCachedFields(present),
         }))
       })

@@ -77,6 +77,29 @@ test('can be repeated with the same result, without another run', async () => {
   expect((await act(rest, { action: 'stop', ids })).results).toEqual([[ids[0], 200, undefined]])
 })
 
+test('restarts the worlds that run, with a new run each, and leaves the others', async () => {
+  const { rest, ids } = await aFleet(4)
+  const runs = async () => {
+    const { body } = await rest.call<{ status: { phase: string; runId?: string } }[]>('GET', '/api/worlds/')
+    return body.map(({ status }) => status)
+  }
+  await act(rest, { action: 'start', ids: ids.slice(0, 3) })
+  await act(rest, { action: 'stop', ids: [ids[2]] })
+  const before = await runs()
+  expect((await act(rest, { action: 'restart', ids })).results).toEqual(ids.map((id) => [id, 200, undefined]))
+  const after = await runs()
+  expect(after.map(({ phase }) => phase)).toEqual(['Starting', 'Starting', 'Stopped', 'Inactive'])
+  const isNew = after.map(({ runId }, at) => runId !== before[at]?.runId)
+  expect(isNew).toEqual([true, true, false, false])
+  const restarts = (await auditOf(rest)).filter(({ action }) => action === 'startWorld')
+  expect(restarts.map(({ resources }) => resources[0]).toSorted()).toEqual(
+    [ids[0], ids[0], ids[1], ids[1], ids[2]].toSorted(),
+  )
+  // It counts as a start.
+  const withKey = await tenant.withKey([`${tenant.paths.organization}/**:w`])
+  expect((await act(withKey, { action: 'restart', ids: [ids[0]] })).results).toEqual([[ids[0], 429, 'rate_limited']])
+})
+
 test('acts on the worlds that a filter matches', async () => {
   const { rest, ids } = await aFleet(3)
   expect((await act(rest, { action: 'start', filter: { q: 'world 1' } })).results).toEqual([[ids[1], 200, undefined]])
@@ -97,7 +120,7 @@ test.each([
   { action: 'start', ids: ['wld-1'] },
   { action: 'start', ids: [`wld-${'0'.repeat(26)}`], filter: { q: 'a' } },
   { action: 'delete', filter: { q: 'a' } },
-  { action: 'restart', filter: { q: 'a' } },
+  { action: 'pause', filter: { q: 'a' } },
 ])('rejects %j', async (body) => {
   const { rest } = await aTenant(api.url)
   expect((await act(rest, body)).status).toBe(400)

@@ -331,6 +331,95 @@ describe('an organization', () => {
   })
 })
 
+describe('GET /api/credentials/current/', () => {
+  type Current = {
+    kind: string
+    id: string
+    name?: string
+    organizationId?: string
+    expiresAt?: string
+    claims: object
+  }
+  const read = async (credential: Parameters<typeof createRest>[2], scope = {}) =>
+    await createRest(url, scope, credential).call<Current>('GET', '/api/credentials/current/')
+
+  test('names a key with what it may do now, and never its string', async () => {
+    const tenant = await aTenant(url)
+    const permissions = [`${tenant.paths.organization}/**:w`, `${tenant.paths.project}/**:*`]
+    const expiresAt = inSeconds(600)
+    const key = await aKeyOf(tenant, permissions, {
+      displayName: 'Console',
+      claims: { largeWorlds: true, bot: false },
+      expiresAt,
+    })
+    const { status, body } = await read(key.apiKey)
+    const { organizationId } = tenant.scope
+    const { documentId: id } = await key.shown()
+    const expected = {
+      kind: 'key',
+      id,
+      name: 'Console',
+      organizationId,
+      permissions,
+      claims: { largeWorlds: true },
+      expiresAt,
+    }
+    expect([status, body]).toEqual([200, expected])
+
+    expect((await tenant.rest.call('PATCH', key.path, { displayName: 'Old', expiresAt: null })).status).toBe(200)
+    await within('the change', async () => !('expiresAt' in (await read(key.apiKey)).body))
+    expect((await read(key.apiKey)).body).toMatchObject({ name: 'Old' })
+  })
+
+  test('ignores the scope headers', async () => {
+    const [tenant, other] = [await aTenant(url), await aTenant(url)]
+    const apiKey = await tenant.key([`${tenant.paths.organization}/**:r`])
+    const { status, body } = await read(apiKey, other.scope)
+    expect([status, body.organizationId]).toEqual([200, tenant.scope.organizationId])
+  })
+
+  test("shows the permissions of a bot's key as it has them", async () => {
+    const tenant = await aTenant(url)
+    const world = `${tenant.paths.project}/worlds/${await tenant.world()}`
+    const apiKey = await tenant.key([`${tenant.paths.organization}/**:*`, `${world}:w`], {
+      claims: { bot: true, largeWorlds: true },
+    })
+    expect((await read(apiKey)).body).toMatchObject({ permissions: [`${world}:r`], claims: { bot: true } })
+  })
+
+  test("names a user by the subject of the token, with the token's permissions and expiry", async () => {
+    const tenant = await aTenant(url)
+    const permissions = [`${tenant.paths.project}/**:r`]
+    const before = Date.now()
+    const { body } = await read({ token: await tenant.token('ann', permissions) })
+    const { organizationId } = tenant.scope
+    expect(body).toEqual({
+      kind: 'user',
+      id: 'ann',
+      organizationId,
+      permissions,
+      claims: {},
+      expiresAt: expect.any(String),
+    })
+    expect(Date.parse(body.expiresAt ?? '')).toBeGreaterThan(before + 15 * 60_000 - 1_000)
+  })
+
+  test.each([rootApiKey, previousRootApiKey])('says that a platform key has full access', async (apiKey) => {
+    const claims = { createOrganization: true, largeWorlds: true, worldServer: true }
+    expect((await read(apiKey)).body).toEqual({ kind: 'platform', id: 'platform', permissions: ['*'], claims })
+  })
+
+  test('is 401 for an expired key, one that does not exist, and no credential', async () => {
+    const tenant = await aTenant(url)
+    const expiring = await aKeyOf(tenant, [`${tenant.paths.organization}:r`], { expiresAt: inSeconds(2) })
+    expect((await read(expiring.apiKey)).status).toBe(200)
+    await eventually('its end', async () => (await read(expiring.apiKey)).status === 401)
+    expect((await read('ork_unknown')).status).toBe(401)
+    expect((await read({ token: 'a.b.c' })).status).toBe(401)
+    expect((await send(url, { method: 'GET', path: '/api/credentials/current/' })).status).toBe(401)
+  })
+})
+
 test('two platform keys are valid at once', async () => {
   for (const apiKey of [rootApiKey, previousRootApiKey]) {
     expect((await createRest(url, {}, apiKey).call('GET', '/api/organizations/')).status).toBe(200)

@@ -156,6 +156,13 @@ describe('refuses a handshake with an HTTP problem response', () => {
     await openSocket(api.url, scope, { headers: { ...headers, origin: api.url } })
   })
 
+  test('for a page of another name of the API than that of the request, and not for one of the same name', async () => {
+    const { scope } = await aProject()
+    const origin = api.url.replace('127.0.0.1', 'localhost')
+    expect(await refusal(scope, { origin })).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    await openSocket(origin, scope, { headers: { ...scopeHeaders(scope), origin } })
+  })
+
   test('for a request that is not an upgrade, or has another version', async () => {
     const { scope } = await aProject()
     const plain = await fetch(`${api.url}/api/realtime/connect/`, { headers: scopeHeaders(scope) })

@@ -1,14 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { inSession } from '#dev/postgres.ts'
 import { concurrently } from '#test/support/concurrently.ts'
 import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
 import { type Heard, openSocket } from '#test/support/socket.ts'
 import { aTenant, type Tenant } from '#test/support/tenant.ts'
 import { eventually } from '#test/support/wait.ts'
 
+let databaseUrl: string
 let replicas: ApiProcess[]
 let tenant: Tenant
 beforeAll(async () => {
-  const databaseUrl = await aDatabase()
+  databaseUrl = await aDatabase()
   replicas = [await startApi({ databaseUrl }), await startApi({ databaseUrl })]
   tenant = await aTenant(urlOf(0))
 })
@@ -16,7 +18,14 @@ afterAll(async () => {
   await Promise.all(replicas.map((replica) => replica.stop()))
 })
 
-type World = { worldId: string; name?: string; isDeleted?: true; version: string; status?: { phase: string } }
+type World = {
+  worldId: string
+  name?: string
+  labels?: Record<string, string>
+  isDeleted?: true
+  version: string
+  status?: { phase: string }
+}
 type Page = { worlds: World[]; snapshot?: { isFirst: boolean; isLast: boolean } }
 
 const urlOf = (at: number): string => replicas[at]?.url ?? ''
@@ -67,6 +76,93 @@ test('one subscription follows all worlds of a project: a snapshot in pages, the
   await feed.sees('the name', (seen) => seen.get(second)?.name === 'Renamed')
   await feed.sees('the deletion and the new world', (seen) => !seen.has(third) && seen.has(made))
   feed.unsubscribe('worlds', projectId)
+  feed.terminate()
+})
+
+test('a world in a feed has its labels, size, place, map and creation, in the snapshot and after each change', async () => {
+  const own = await aTenant(urlOf(0))
+  const { projectId } = own.scope
+  const metadata = { annotations: { ticket: 'EV-1042' }, labels: { team: 'events', quote: '"\n' } }
+  const id = await own.world({ metadata, runtime: { mapName: 'hall' } })
+  const path = `/api/worlds/${id}/`
+  const created = (await own.rest.call<{ createdAt: string; networking: object }>('GET', path)).body
+  const scaling = { profile: 'Capacity100', configuration: null }
+  const feed = await follow(projectId, own.scope, 1)
+  await feed.hasSnapshot()
+  const shown = {
+    worldId: id,
+    projectId,
+    name: 'Lobby',
+    createdAt: created.createdAt,
+    labels: metadata.labels as Record<string, string>,
+    profile: 'Capacity30',
+    group: 'production',
+    region: 'Europe',
+    mapName: 'hall',
+    capacity: 30,
+  }
+  const { version: _, status: __, ...first } = feed.worlds().get(id) ?? {}
+  expect(first).toEqual(shown)
+
+  let expected = shown
+  const changes: [body: object, shown: Partial<typeof shown>][] = [
+    [{ metadata: { ...metadata, labels: { team: 'arena' } } }, { labels: { team: 'arena' } }],
+    [{ name: 'Arena' }, { name: 'Arena' }],
+    [{ networking: { ...created.networking, scaling } }, { profile: 'Capacity100', capacity: 100 }],
+    [{ runtime: { mapName: 'roof' } }, { mapName: 'roof' }],
+    [{ admission: { policy: 'Open', capacity: 7 } }, { capacity: 7 }],
+    [{ compute: { group: 'staging', region: 'NorthAmerica' } }, { group: 'staging', region: 'NorthAmerica' }],
+  ]
+  for (const [body, change] of changes) {
+    expect(await own.rest.call('PATCH', path, body)).toMatchObject({ status: 200 })
+    expected = { ...expected, ...change }
+    await feed.sees(JSON.stringify(body), (seen) => {
+      const { version: _, status: __, ...now } = seen.get(id) ?? {}
+      return JSON.stringify(now) === JSON.stringify(expected)
+    })
+  }
+  feed.terminate()
+})
+
+test('the labels of a message have a limit of bytes, and every world of a snapshot or change arrives', async () => {
+  const own = await aTenant(urlOf(0))
+  const { projectId } = own.scope
+  const labelsOf = (mark: string) => ({
+    annotations: {},
+    labels: Object.fromEntries(Array.from({ length: 8 }, (_, at) => [`${at}`, mark.repeat(4_000)])),
+  })
+  const ids = await concurrently(30, () => own.world({ metadata: labelsOf('a') }))
+  const feed = await follow(projectId, own.scope)
+  await feed.hasSnapshot()
+  const marksIn = (seen: Map<string, World>): (string | undefined)[] =>
+    ids.map((id) => seen.get(id)?.labels?.['7']?.[0])
+  expect(marksIn(feed.worlds())).toEqual(ids.map(() => 'a'))
+  expect(feed.pages().filter(({ snapshot }) => snapshot).length).toBeGreaterThan(2)
+
+  await concurrently(ids.length, (at) => own.rest.call('PATCH', `/api/worlds/${ids[at]}/`, { metadata: labelsOf('b') }))
+  await feed.sees('all new labels', (seen) => marksIn(seen).every((mark) => mark === 'b'))
+  const bytes = feed.pages().map((page) => JSON.stringify(page).length)
+  expect(Math.max(...bytes)).toBeLessThan(400 * 1024)
+  feed.terminate()
+})
+
+test('a world whose row has no labels, or null, has none in the feed', async () => {
+  const own = await aTenant(urlOf(0))
+  const ids = [await own.world(), await own.world()]
+  const write = async (metadata: string[]) => {
+    for (const [at, text] of metadata.entries()) {
+      await inSession(databaseUrl, (sql) => sql.query('update worlds set metadata = $1 where id = $2', [text, ids[at]]))
+    }
+  }
+  const labelsIn = (seen: Map<string, World>) => JSON.stringify(ids.map((id) => seen.get(id)?.labels))
+  await write(['{"annotations":{}}', '{"annotations":{},"labels":null}'])
+  const feed = await follow(own.scope.projectId, own.scope)
+  await feed.hasSnapshot()
+  expect(labelsIn(feed.worlds())).toBe('[{},{}]')
+  await write(['{"labels":{"a":"b"}}', '{"labels":{"a":"b"}}'])
+  await feed.sees('the labels', (seen) => labelsIn(seen) === '[{"a":"b"},{"a":"b"}]')
+  await write(['{"annotations":{}}', '{"annotations":{},"labels":null}'])
+  await feed.sees('no labels', (seen) => labelsIn(seen) === '[{},{}]')
   feed.terminate()
 })
 

@@ -54,6 +54,7 @@ export const bodies: Record<string, (of: RequestIds) => unknown> = {
   getSyncStatus: () => undefined,
   listAuditRecords: () => undefined,
   listPlatformAuditRecords: () => undefined,
+  getCurrentCredential: () => undefined,
   listApiKeys: () => undefined,
   createApiKey: (of) => ({ displayName: 'Mine', permissions: [`organizations/${of.organizationId}/**:r`] }),
   patchApiKey: () => ({ displayName: 'Mine', isActive: false }),
@@ -86,6 +87,7 @@ export const bodies: Record<string, (of: RequestIds) => unknown> = {
   startWorld: () => undefined,
   stopWorld: () => undefined,
   listWorldDeployments: () => undefined,
+  explainWorld: () => undefined,
   listWorldEvents: () => undefined,
   readWorldLog: () => undefined,
   readBotLog: () => undefined,
@@ -134,6 +136,8 @@ export const logReads = ['readWorldLog', 'readBotLog']
 export const openRoutes = [
   'GET /',
   'GET /api/',
+  'GET /console',
+  'GET /console/*',
   'GET /api/asyncapi.json',
   'GET /livez',
   'GET /readyz',
@@ -146,6 +150,7 @@ export const openRoutes = [
 
 /** The statuses of operations that need no permission in an organization, with a key or a token without claims. */
 export const withoutPermission: Record<string, number> = {
+  getCurrentCredential: 200,
   listOrganizations: 200,
   createOrganization: 403,
   getSyncStatus: 403,

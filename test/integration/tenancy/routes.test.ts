@@ -54,6 +54,7 @@ test('the matrix contains every route of the live router', async () => {
     projectOfWorld: async () => undefined,
     registry: new Registry(),
     requestTracing: { tracing: noTracing, trustsTraceparent: false },
+    consoleFiles: new Map(),
     isReady: async () => true,
   })
   const routed = routes.filter(({ method }) => method !== 'ALL').map(({ method, path }) => `${method} ${path}`)

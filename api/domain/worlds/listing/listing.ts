@@ -12,9 +12,8 @@ import {
   type SQL,
   sql,
 } from 'drizzle-orm'
-import { authoriseListing, pathOf } from '#api/domain/access/authorise.ts'
+import { authoriseListing } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
-import { readableWorlds, strongestVerb } from '#api/domain/access/permissions.ts'
 import { presentWorld } from '#api/domain/worlds/present.ts'
 import type {
   LaunchContextDetails,
@@ -31,6 +30,7 @@ import { listOrder, whereAfterCursor, whereBeyond } from '#api/platform/database
 import { readPage, runScan } from '#api/platform/database/readPage.ts'
 import { type Page, toPaged } from '#api/platform/http/page.ts'
 import { notFound } from '#api/platform/http/problem.ts'
+import { pathOf, readableWorlds, strongestVerb } from '#shared/domain/permissions.ts'
 import { type WorldPhase, worldPhases } from '#shared/enumerations.ts'
 import { cursorAfter, type WorldOrder, type WorldPage } from './order.ts'
 import type { WorldFilter } from './query.ts'

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { deploymentExample } from '#api/domain/worlds/examples.ts'
 import { shownId, shownInstant } from '#api/platform/http/fields.ts'
 import { deploymentStatuses } from '#shared/enumerations.ts'
-import { runEndReasons } from '#shared/resources/world.ts'
+import { runEndReasons } from '#shared/why/endings.ts'
 
 /** The reasons for which a deployment ended: those of its run, or that another run replaced it. */
 export const deploymentEndReasons = [...runEndReasons, 'Superseded'] as const

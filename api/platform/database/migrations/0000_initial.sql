@@ -550,6 +550,12 @@ CREATE TRIGGER realtime_world_changed BEFORE UPDATE ON "worlds" FOR EACH ROW
 		NEW.phase, NEW.status_message, NEW.address, NEW.conditions, NEW.started_at, NEW.run_id, NEW.resolved_build,
 		NEW.started_with, NEW.waits_for, NEW.runtime, NEW.networking, NEW.admission, NEW.compute, NEW.name, NEW.deleting_at
 	)) EXECUTE FUNCTION realtime_record_world();--> statement-breakpoint
+-- The feed shows labels too. They are large, so only a statement that sets them compares them. The trigger above comes first, and a change
+-- that it recorded has another version.
+CREATE TRIGGER realtime_world_labelled BEFORE UPDATE OF "metadata" ON "worlds" FOR EACH ROW
+	WHEN (OLD.deleting_at IS NULL AND NEW.deleting_at IS NULL AND OLD.followed_version = NEW.followed_version
+		AND OLD.metadata -> 'labels' IS DISTINCT FROM NEW.metadata -> 'labels')
+	EXECUTE FUNCTION realtime_record_world();--> statement-breakpoint
 
 -- Replicas learn of changed credentials of every kind by their ids, as changes of the type apiKey. An
 -- organization and a signing key stand for all of their tokens.

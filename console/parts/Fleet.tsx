@@ -1,0 +1,239 @@
+import { computed, signal } from '@preact/signals'
+import { useEffect, useState } from 'preact/hooks'
+import { phases } from '#console/state/attention.ts'
+import { parseColumns, toggleColumn } from '#console/state/columns.ts'
+import { removeTerm, termsOf, toggleTerm } from '#console/state/filter.ts'
+import { formatAge, formatCount } from '#console/state/format.ts'
+import { countPhases, groupByReason } from '#console/state/groups.ts'
+import { columns } from '#console/state/sort.ts'
+import { toVisible } from '#console/state/visible.ts'
+import { feedFailure, isLoaded, now } from '../live/fleet.ts'
+import { goTo, place } from '../live/location.ts'
+import { names } from '../live/names.ts'
+import { filter, order, scoped, sortAgain, startOrder } from '../live/order.ts'
+import { session } from '../live/session.ts'
+import { PhaseBadge } from './PhaseBadge.tsx'
+import { WorldTable } from './WorldTable.tsx'
+
+const maxGroups = 6
+
+const counts = computed(() => countPhases(scoped.value.values()))
+const groups = computed(() => groupByReason(scoped.value.values()))
+
+const setFilter = (text: string): void => goTo({ filter: text }, { isReplaced: true })
+const terms = computed(() => termsOf(place.value.filter))
+const isOn = (key: 'phase' | 'reason', value: string): boolean =>
+  terms.value.some((term) => !term.isNegated && term.key === key && term.values.includes(value))
+const toggle = (key: 'phase' | 'reason', value: string): void => setFilter(toggleTerm(place.value.filter, key, value))
+
+/** The worlds of an organization or a project: what needs attention, the counts, and the table. */
+export const Fleet = () => {
+  // Before the first render, which then has the rows.
+  const [stopOrder] = useState(startOrder)
+  useEffect(() => stopOrder, [stopOrder])
+  return (
+    <div class="fleet">
+      <h1 class="visually-hidden">Worlds</h1>
+      <Reasons />
+      <Phases />
+      <Search />
+      <Content />
+    </div>
+  )
+}
+
+/** One button for each reason why worlds need attention. */
+const Reasons = () => {
+  if (groups.value.length === 0) return null
+  return (
+    <section aria-label="Needs attention" class="reasons">
+      {groups.value.slice(0, maxGroups).map(({ reason, count, sinceMs, message, isTemporary }) => (
+        <button
+          type="button"
+          key={reason}
+          class={`reason ${isTemporary ? 'is-temporary' : ''}`}
+          aria-pressed={isOn('reason', reason)}
+          onClick={() => toggle('reason', reason)}
+        >
+          <span class="reason-head">
+            <strong>
+              {formatCount(count, 'world')}: {toVisible(reason)}
+            </strong>
+            {sinceMs > 0 && <span class="muted"> for {formatAge(now.value - sinceMs)}</span>}
+          </span>
+          <span class="reason-text muted">{toVisible(message)}</span>
+        </button>
+      ))}
+      {groups.value.length > maxGroups && <p class="muted small">{groups.value.length - maxGroups} more reasons</p>}
+    </section>
+  )
+}
+
+const Phases = () => (
+  <section aria-label="Worlds by phase" class="phases">
+    {phases.map((phase) => (
+      <button
+        type="button"
+        key={phase}
+        class="phase-count"
+        aria-pressed={isOn('phase', phase)}
+        onClick={() => toggle('phase', phase)}
+      >
+        <PhaseBadge phase={phase} /> <strong>{formatCount(counts.value[phase])}</strong>
+      </button>
+    ))}
+  </section>
+)
+
+const shownCount = (): string => `${formatCount(order.value.ids.length)} of ${formatCount(scoped.value.size)}`
+
+/** The time after the last key until the count is read out. Changes of worlds are not. */
+const announceMs = 1_000
+const announced = signal('')
+let announcing: ReturnType<typeof setTimeout> | undefined
+const announce = (): void => {
+  clearTimeout(announcing)
+  announcing = setTimeout(() => {
+    announced.value = `${shownCount()} worlds`
+  }, announceMs)
+}
+
+const Search = () => {
+  const { waiting } = order.value
+  const { faults } = filter.value
+  return (
+    <search class="search">
+      <ProjectChoice />
+      <label for="filter">Filter</label>
+      <input
+        id="filter"
+        type="search"
+        value={place.value.filter}
+        placeholder='phase:Error label:team=events "lobby"'
+        spellcheck={false}
+        autocomplete="off"
+        aria-describedby="filter-result"
+        onInput={({ currentTarget }) => {
+          setFilter(currentTarget.value)
+          announce()
+        }}
+      />
+      <span id="filter-result" class="muted">
+        {shownCount()}
+        {!isLoaded.value && ', loading'}
+      </span>
+      <span role="status" class="visually-hidden">
+        {announced.value}
+      </span>
+      {waiting > 0 && (
+        <button type="button" class="waiting" onClick={sortAgain}>
+          {formatCount(waiting, 'change')}, sort again
+        </button>
+      )}
+      <Columns />
+      <Chips />
+      {faults.map(({ message }, index) => (
+        <p key={index} class="notice">
+          {toVisible(message)}
+        </p>
+      ))}
+    </search>
+  )
+}
+
+const Columns = () => {
+  const shown = parseColumns(place.value.columns)
+  return (
+    <details class="columns">
+      <summary>Columns</summary>
+      <fieldset>
+        <legend class="visually-hidden">Columns of the table</legend>
+        {columns
+          .filter(({ name }) => name !== 'name')
+          .map(({ name, label }) => (
+            <label key={name}>
+              <input
+                type="checkbox"
+                checked={shown.includes(name)}
+                onChange={() => goTo({ columns: toggleColumn(place.value.columns, name) }, { isReplaced: true })}
+              />{' '}
+              {label}
+            </label>
+          ))}
+      </fieldset>
+    </details>
+  )
+}
+
+/** The terms of the filter, each with a button that removes it. */
+const Chips = () => {
+  if (terms.value.length === 0) return null
+  return (
+    <ul class="chips" aria-label="Terms of the filter">
+      {terms.value.map(({ text }, index) => (
+        <li key={`${index} ${text}`}>
+          <button
+            type="button"
+            aria-label={`Remove ${toVisible(text)}`}
+            onClick={() => setFilter(removeTerm(place.value.filter, index))}
+          >
+            {toVisible(text)} <span aria-hidden="true">×</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** Absent for a credential with one project. */
+const ProjectChoice = () => {
+  const { projects } = names.value
+  const limitedTo = session.value?.projectId ?? ''
+  const projectId = place.value.projectId || limitedTo
+  if (projects.length < 2 && place.value.projectId === '') return null
+  return (
+    <>
+      <label for="project">Project</label>
+      <select id="project" value={projectId} onChange={({ currentTarget }) => goTo({ projectId: currentTarget.value })}>
+        {limitedTo === '' && <option value="">All projects</option>}
+        {projectId !== '' && projects.every((each) => each.projectId !== projectId) && (
+          <option value={projectId}>{projectId}</option>
+        )}
+        {projects.map((each) => (
+          <option key={each.projectId} value={each.projectId}>
+            {toVisible(each.name)}
+          </option>
+        ))}
+      </select>
+    </>
+  )
+}
+
+const Content = () => {
+  if (feedFailure.value !== '' && scoped.value.size === 0) {
+    return (
+      <p role="alert" class="notice">
+        The worlds cannot be shown: {feedFailure.value}
+      </p>
+    )
+  }
+  if (!isLoaded.value && scoped.value.size === 0) return <p class="muted">Loading the worlds…</p>
+  if (scoped.value.size === 0) {
+    return (
+      <p class="empty">
+        There is no world here that this key can read. POST /api/worlds/ creates one, or `kubectl apply` a World.
+      </p>
+    )
+  }
+  if (order.value.ids.length === 0) {
+    return (
+      <p class="empty">
+        No world matches the filter.{' '}
+        <button type="button" onClick={() => setFilter('')}>
+          Show all
+        </button>
+      </p>
+    )
+  }
+  return <WorldTable />
+}

@@ -1,0 +1,249 @@
+import type { ComponentChildren } from 'preact'
+import type { BotDeployment, PortAddress, World } from '#client/operations.ts'
+import { formatAge, formatCount } from '#console/state/format.ts'
+import { safeLink } from '#console/state/link.ts'
+import type { Condition } from '#console/state/row.ts'
+import { toVisible } from '#console/state/visible.ts'
+import { now, rowOf } from '../../live/fleet.ts'
+import { type PageState, useLoader } from './page.ts'
+import { Age, CopyButton, Loaded, Said, Scrolled, Time } from './pieces.tsx'
+
+/** The present state of a world: its facts, its conditions and its bots. */
+export const Now = ({ page }: { readonly page: PageState }) => (
+  <Loaded slot={page.world.slot.value} what="The world" onRetry={page.world.load}>
+    {(world) => (
+      <>
+        <Facts world={world} />
+        <Conditions conditions={world.status.conditions} />
+        <Bots page={page} />
+      </>
+    )}
+  </Loaded>
+)
+
+const Fact = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
+  <div class="fact">
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+const Facts = ({ world }: { readonly world: World }) => {
+  const { status, queueState, admission, networking, compute, runtime, metadata } = world
+  const row = rowOf(world.documentId)
+  const message = row?.message ?? status.message
+  const ready = status.conditions.find(({ type }) => type === 'Ready')
+  const labels = Object.entries(metadata.labels)
+  return (
+    <section aria-labelledby="facts-title">
+      <h2 id="facts-title" class="visually-hidden">
+        Facts
+      </h2>
+      <dl class="facts">
+        <Fact name="Phase">
+          {row?.phase ?? status.phase}
+          {ready !== undefined && (
+            <span class="muted">
+              {' '}
+              for <Age at={ready.lastTransitionAt} />
+            </span>
+          )}
+        </Fact>
+        {message !== '' && (
+          <Fact name="Message">
+            <Said text={message} />
+          </Fact>
+        )}
+        <Fact name="Address">
+          <Addresses status={status} />
+        </Fact>
+        <Fact name="Players">
+          {formatCount(queueState.active)} of {formatCount(admission.capacity)}
+          {queueState.queued > 0 && <>, {formatCount(queueState.queued)} wait</>}
+          <span class="muted"> ({admission.policy})</span>
+        </Fact>
+        <Fact name="Profile">{networking.scaling.profile}</Fact>
+        <Fact name="Place">
+          {compute.group}, {compute.region}
+        </Fact>
+        <Fact name="Build">
+          <Said text={buildOf(world)} />
+        </Fact>
+        {runtime.mapName !== '' && (
+          <Fact name="Map">
+            <Said text={runtime.mapName} />
+          </Fact>
+        )}
+        <Duration world={world} />
+        <Fact name="Created">
+          <Time at={world.createdAt} />
+        </Fact>
+        {world.description !== '' && (
+          <Fact name="Description">
+            <Said text={world.description} />
+          </Fact>
+        )}
+        {labels.length > 0 && (
+          <Fact name="Labels">
+            <ul class="labels">
+              {labels.map(([key, value]) => (
+                <li key={key} class="label">
+                  <Said text={`${key}=${value}`} />
+                </li>
+              ))}
+            </ul>
+          </Fact>
+        )}
+      </dl>
+    </section>
+  )
+}
+
+const buildOf = ({ status: { resolvedBuild }, runtime: { build } }: World): string => {
+  if (resolvedBuild !== undefined) return `${resolvedBuild.channelId}:${resolvedBuild.tag}`
+  if (build === undefined) return 'Default image'
+  return 'content' in build ? `Content ${build.content.id}` : `${build.channelId}:${build.tag}`
+}
+
+/** The end of the run, and whether the world goes with it. */
+const Duration = ({ world: { runtime, status, transient } }: { readonly world: World }) => {
+  const { durationMinutes } = runtime
+  const isRunning = ['Starting', 'Active', 'Error'].includes(status.phase)
+  if (durationMinutes === undefined) return transient ? <Fact name="Transient">Yes, without a duration</Fact> : null
+  const endMs =
+    status.startedAt === undefined || !isRunning ? undefined : Date.parse(status.startedAt) + durationMinutes * 60_000
+  return (
+    <Fact name="Duration">
+      {formatCount(durationMinutes)} min
+      {endMs !== undefined && (
+        <>
+          , ends <Time at={new Date(endMs).toISOString()} />
+          {endMs > now.value && <span class="muted"> (in {formatAge(endMs - now.value)})</span>}
+        </>
+      )}
+      {transient && <>; the world is deleted then</>}
+    </Fact>
+  )
+}
+
+const Addresses = ({ status: { addresses, address } }: Pick<World, 'status'>) => {
+  const all: readonly PortAddress[] =
+    addresses ?? (address === undefined ? [] : [{ name: '', protocol: 'TCP', ...address }])
+  if (all.length === 0) return <span class="muted">None: no server can be reached</span>
+  return (
+    <ul class="addresses">
+      {all.map((each) => (
+        <Address key={each.name} address={each} />
+      ))}
+    </ul>
+  )
+}
+
+const Address = ({ address: { name, protocol, host, port, url } }: { readonly address: PortAddress }) => {
+  const text = url ?? `${host.includes(':') ? `[${host}]` : host}:${port}`
+  const link = url === undefined ? undefined : safeLink(url)
+  return (
+    <li>
+      <code>{link === undefined ? toVisible(text) : <OutsideLink href={link} />}</code>
+      <CopyButton name={`the address ${toVisible(text)}`} text={text} />
+      {name !== '' && (
+        <span class="muted">
+          <Said text={name} /> {protocol}
+        </span>
+      )}
+    </li>
+  )
+}
+
+const OutsideLink = ({ href }: { readonly href: string }) => (
+  <a href={href} target="_blank" rel="noopener noreferrer">
+    {toVisible(href)}
+  </a>
+)
+
+const Conditions = ({ conditions }: { readonly conditions: readonly Condition[] }) => (
+  <section aria-labelledby="conditions-title">
+    <h2 id="conditions-title">Conditions</h2>
+    {conditions.length === 0 ? (
+      <p class="empty">The operator has not reported yet.</p>
+    ) : (
+      <Scrolled label="Table of conditions">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Type</th>
+              <th scope="col">Status</th>
+              <th scope="col">Reason</th>
+              <th scope="col">Message</th>
+              <th scope="col">Since</th>
+            </tr>
+          </thead>
+          <tbody>
+            {conditions.map(({ type, status, reason, message, remedy, lastTransitionAt }) => (
+              <tr key={type}>
+                <th scope="row">{type}</th>
+                <td>{status}</td>
+                <td>
+                  <Said text={reason} />
+                </td>
+                <td class="wide">
+                  <Said text={message} />
+                  {/* The other conditions have the same cause. */}
+                  {remedy !== undefined && ['Degraded', 'Synced'].includes(type) && (
+                    <p class="remedy">
+                      <Said text={remedy} />
+                    </p>
+                  )}
+                </td>
+                <td>
+                  <Age at={lastTransitionAt} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scrolled>
+    )}
+  </section>
+)
+
+const Bots = ({ page }: { readonly page: PageState }) => {
+  const { slot, load } = useLoader(page.reads.bots, page.version)
+  return (
+    <section aria-labelledby="bots-title">
+      <h2 id="bots-title">Bots</h2>
+      <Loaded slot={slot.value} what="The bots" onRetry={load}>
+        {(bots) => (bots.length === 0 ? <p class="empty">This world has no bots.</p> : <BotTable bots={bots} />)}
+      </Loaded>
+    </section>
+  )
+}
+
+const BotTable = ({ bots }: { readonly bots: readonly BotDeployment[] }) => (
+  <Scrolled label="Table of bots">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Bots</th>
+          <th scope="col">Phase</th>
+          <th scope="col">Count</th>
+          <th scope="col">Message</th>
+        </tr>
+      </thead>
+      <tbody>
+        {bots.map(({ documentId, description, status, configuration }) => (
+          <tr key={documentId}>
+            <th scope="row">
+              {description === '' ? <code class="id">{documentId}</code> : <Said text={description} />}
+            </th>
+            <td>{status.phase}</td>
+            <td class="number">{formatCount(configuration.count)}</td>
+            <td class="wide">
+              <Said text={status.message} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </Scrolled>
+)

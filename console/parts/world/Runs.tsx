@@ -1,0 +1,108 @@
+import type { WorldDeployment } from '#client/operations.ts'
+import { formatCount } from '#console/state/format.ts'
+import { hrefOf } from '../../live/location.ts'
+import type { Runs as AllRuns } from '../../live/world.ts'
+import { type PageState, useLoader } from './page.ts'
+import { Loaded, Said, Scrolled, Time, writeTime } from './pieces.tsx'
+
+const endTexts: Readonly<Record<NonNullable<WorldDeployment['endReason']>, string>> = {
+  Stopped: 'Stopped by a user',
+  Expired: 'Its duration was over',
+  Completed: 'The server exited with code 0',
+  StartDeadline: 'Not ready in time',
+  RestartBudget: 'Failed too often',
+  Superseded: 'Replaced by the next run',
+}
+
+const columns = [
+  'Status',
+  'Log',
+  'Requested',
+  'Started',
+  'Ready',
+  'Ended',
+  'End',
+  'Exit code',
+  'Restarts',
+  'Image',
+  'Deployment',
+] as const
+
+/** The rows that are drawn at first. A world that restarts every minute has thousands of runs. */
+const maxShown = 200
+
+/** The runs of a world, newest first. */
+export const Runs = ({ page }: { readonly page: PageState }) => {
+  const { slot, load } = useLoader(page.reads.runs, page.version)
+  return (
+    <Loaded slot={slot.value} what="The runs" onRetry={load}>
+      {(runs) => (runs.items.length === 0 ? <p class="empty">This world was never started.</p> : table(runs))}
+    </Loaded>
+  )
+}
+
+const table = ({ items, hasMore }: AllRuns) => (
+  <Scrolled label="Table of runs">
+    {hasMore && (
+      <p class="notice">
+        These are the oldest {formatCount(items.length)} runs. Newer ones exist; GET /api/worlds/…/deployments/ lists
+        them.
+      </p>
+    )}
+    <table>
+      <thead>
+        <tr>
+          {columns.map((column) => (
+            <th key={column} scope="col">
+              {column}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {items.slice(0, maxShown).map((run) => (
+          <Row key={run.id} run={run} />
+        ))}
+      </tbody>
+    </table>
+    {items.length > maxShown && (
+      <p class="muted small">
+        The newest {formatCount(maxShown)} of {formatCount(items.length)} runs.
+      </p>
+    )}
+  </Scrolled>
+)
+
+const Row = ({ run }: { readonly run: WorldDeployment }) => (
+  <tr>
+    <td>{run.status === 'Error' ? <span class="is-warning">▲ Error</span> : run.status}</td>
+    <td>
+      <a href={hrefOf({ tab: 'logs', run: run.id })} aria-label={`Log of the run of ${writeTime(run.createdAt)}`}>
+        Log
+      </a>
+    </td>
+    <td>
+      <Time at={run.createdAt} />
+    </td>
+    <td>
+      <Time at={run.startedAt} isTimeAlone />
+    </td>
+    <td>
+      <Time at={run.readyAt} isTimeAlone={run.readyAt?.slice(0, 10) === run.createdAt.slice(0, 10)} />
+    </td>
+    <td>
+      <Time at={run.endedAt} />
+    </td>
+    <td>{run.endReason === undefined ? '' : <span title={run.endReason}>{endTexts[run.endReason]}</span>}</td>
+    <td class="number">{run.exitCode ?? ''}</td>
+    <td class="number">{formatCount(run.restarts)}</td>
+    <td class="image">
+      <code>
+        <Said text={run.image ?? ''} />
+      </code>
+    </td>
+    <td>
+      <code class="id">{run.id}</code>
+    </td>
+  </tr>
+)

@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest'
+import { type ActionKind, actions, delayOfRestore, isShown, offersIn, type Seen } from './actions.ts'
+import type { Phase } from './row.ts'
+
+describe('a world', () => {
+  test.each<[Phase, ActionKind[]]>([
+    ['Inactive', ['start', 'delete']],
+    ['Starting', ['restart', 'stop', 'delete']],
+    ['Active', ['restart', 'stop', 'delete']],
+    ['Stopped', ['start', 'delete']],
+    ['Error', ['start', 'delete']],
+  ])('that is %s can be %j', (phase, kinds) => {
+    expect(offersIn(phase, []).map(({ kind }) => kind)).toEqual(kinds)
+  })
+
+  test.each<[string, Phase, string[], ActionKind[]]>([
+    ['a start of a failed world', 'Error', ['edit', 'start', 'readLog'], ['start']],
+    ['a restart of a world that runs', 'Active', ['edit', 'restart'], ['restart']],
+    ['a start of a world that runs meanwhile', 'Starting', ['start'], ['restart']],
+    ['a stop of a world that has stopped meanwhile', 'Stopped', ['stop'], []],
+    ['nothing but to wait', 'Starting', ['wait'], []],
+  ])('marks what helps: %s', (_, phase, advised, marked) => {
+    const helpful = offersIn(phase, advised).filter(({ isAdvised }) => isAdvised)
+    expect(helpful.map(({ kind }) => kind)).toEqual(marked)
+  })
+})
+
+test('only a stop and a restore happen whatever others have done meanwhile', () => {
+  const kinds = Object.entries(actions).filter(([, { isConditional }]) => !isConditional)
+  expect(kinds.map(([kind]) => kind)).toEqual(['stop', 'restore'])
+})
+
+const seen = (version: string, etag = ''): Seen => ({ version, etag })
+test.each<[string, ActionKind, Seen, Seen, boolean]>([
+  ['not a start before the feed has changed', 'start', seen('1', '"7.a"'), seen('1', '"8.b"'), false],
+  ['not a start before the world was read again', 'start', seen('1', '"7.a"'), seen('2', '"7.a"'), false],
+  ['not a start when only the status has changed', 'start', seen('1', '"7.a"'), seen('2', '"7.b"'), false],
+  ['a start', 'start', seen('1', '"7.a"'), seen('2', '"8.b"'), true],
+  ['a start of a world that was not read before', 'start', seen('1'), seen('2', '"8.b"'), true],
+  ['a stop of a world that somebody deleted', 'stop', seen('1', '"7.a"'), seen('', '"7.a"'), true],
+  ['not a deletion while the feed still has the world', 'delete', seen('1', '"7.a"'), seen('2', '"8.b"'), false],
+  ['a deletion', 'delete', seen('1', '"7.a"'), seen('', '"7.a"'), true],
+  ['not a restore before the feed has the world', 'restore', seen('', '"7.a"'), seen('', '"8.b"'), false],
+  ['a restore', 'restore', seen('', '"7.a"'), seen('3', '"9.c"'), true],
+])('the page shows %s', (_, kind, before, now, shown) => {
+  expect(isShown(kind, { before, now })).toBe(shown)
+})
+
+describe('a restore', () => {
+  const refused = { status: 409, code: 'conflict', detail: '', requestId: undefined, retryAfterSeconds: undefined }
+  test.each([
+    ['waits while the cluster removes the world', refused, 1, 1_000],
+    ['does not wait for ever', refused, 90, undefined],
+    ['does not wait at a limit', { ...refused, code: 'limit_reached' }, 1, undefined],
+    ['does not wait without a permission', { ...refused, status: 403, code: 'forbidden' }, 1, undefined],
+  ])('%s', (_, failure, attempts, delayMs) => {
+    expect(delayOfRestore(failure, attempts)).toBe(delayMs)
+  })
+})

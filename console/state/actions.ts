@@ -1,0 +1,82 @@
+import type { Phase } from './row.ts'
+import type { Failure } from './texts.ts'
+
+/** The actions on a world that the page does itself. */
+export type ActionKind = 'start' | 'stop' | 'restart' | 'delete' | 'restore'
+
+type Action = {
+  readonly label: string
+  readonly operationId: 'startWorld' | 'stopWorld' | 'deleteWorld' | 'restoreWorld'
+  /** What the page says from the click until it shows the effect. */
+  readonly progress: string
+  /** The request is refused if somebody else has changed the world since the page read it. */
+  readonly isConditional: boolean
+}
+
+/**
+ * A start ends the run that there is, whatever the page shows, and a deletion ends the world. If somebody else acted in the
+ * meantime, both would undo that, so they are conditional. A stop is never refused: twice is as good as once, and it may be urgent.
+ */
+export const actions: Readonly<Record<ActionKind, Action>> = {
+  start: { label: 'Start', operationId: 'startWorld', progress: 'Starting', isConditional: true },
+  restart: { label: 'Restart', operationId: 'startWorld', progress: 'Restarting', isConditional: true },
+  stop: { label: 'Stop', operationId: 'stopWorld', progress: 'Stopping', isConditional: false },
+  delete: { label: 'Delete', operationId: 'deleteWorld', progress: 'Deleting', isConditional: true },
+  restore: { label: 'Undo the deletion', operationId: 'restoreWorld', progress: 'Restoring', isConditional: false },
+}
+
+const kindsIn: Readonly<Record<Phase, readonly ActionKind[]>> = {
+  Inactive: ['start', 'delete'],
+  Starting: ['restart', 'stop', 'delete'],
+  Active: ['restart', 'stop', 'delete'],
+  Stopped: ['start', 'delete'],
+  Error: ['start', 'delete'],
+}
+
+/** Reports whether an action of an explanation is a button, so that nothing else shows it. */
+export const isButton = (kind: string): boolean => Object.hasOwn(actions, kind)
+
+/** An action that a phase permits. `isAdvised` if the explanation of the world's state names it as a remedy. */
+export type Offer = { readonly kind: ActionKind; readonly isAdvised: boolean }
+
+/**
+ * Returns the actions that a phase permits. The phase is newer than the explanation, so the explanation only says which of them help.
+ * A start and a restart are the same request.
+ */
+export const offersIn = (phase: Phase, advised: readonly string[]): readonly Offer[] => {
+  const isRun = advised.includes('start') || advised.includes('restart')
+  return kindsIn[phase].map((kind) => ({
+    kind,
+    isAdvised: kind === 'start' || kind === 'restart' ? isRun : advised.includes(kind),
+  }))
+}
+
+/** What the page knows of a world: its version in the feed, '' for none, and the entity tag with which it was read last, '' for none. */
+export type Seen = { readonly version: string; readonly etag: string }
+
+/** An entity tag is a revision, a dot, and a hash. The status changes only the hash. */
+const revisionOf = (etag: string): string => etag.slice(0, etag.indexOf('.'))
+
+/**
+ * Reports whether the page shows the effect of an accepted action: the feed has changed, and the world was read again with another
+ * revision, so that the next action can be conditional. Other changes of the status do not count.
+ */
+export const isShown = (kind: ActionKind, { before, now }: { readonly before: Seen; readonly now: Seen }): boolean => {
+  if (now.version === '') return kind !== 'restore'
+  return kind !== 'delete' && now.version !== before.version && revisionOf(now.etag) !== revisionOf(before.etag)
+}
+
+/** The number of attempts of a restore, one a second. A server may take this long to drain. */
+const maxAttempts = 90
+
+/** Returns the milliseconds until a refused restore is tried again, or undefined. It waits while the cluster still removes the world. */
+export const delayOfRestore = ({ status, code }: Failure, attempts: number): number | undefined =>
+  status === 409 && code === 'conflict' && attempts < maxAttempts ? 1_000 : undefined
+
+/** What a restore brings back. */
+export const restoredState =
+  'It comes back with its settings, bots, documents and runs, but inactive, private and without a server: start it afterwards.'
+
+/** Returns the note on a deletion that the caller could not undo, from the permission that a restore needs. */
+export const explainNoUndo = (refusal: string): string =>
+  `This sign-in cannot undo a deletion. That ${refusal.charAt(0).toLowerCase()}${refusal.slice(1)}`

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { commandKinds, commandsFor } from './commands.ts'
+
+const find =
+  'read -r NAMESPACE NAME <<< "$(kubectl get worlds -A -l orrery.dev/world-id=wld-1 --no-headers -o custom-columns=:metadata.namespace,:metadata.name)"'
+const target = { organizationId: 'org-1', projectId: 'prj-1', worldId: 'wld-1' }
+
+test('starts a world over both doors and with the client', () => {
+  expect(commandsFor('start', target)).toEqual({
+    curl: `curl -X POST \\
+  -H "x-api-key: $KEY" \\
+  -H "x-svc-organization-id: org-1" \\
+  -H "x-svc-project-id: prj-1" \\
+  "$API/api/worlds/wld-1/start/"`,
+    kubectl: `${find}
+kubectl patch -n "$NAMESPACE" "world/$NAME" --type=merge -p '{"spec":{"state":"Stopped"}}' &&
+until [ -z "$(kubectl get -n "$NAMESPACE" "world/$NAME" -o jsonpath='{.spec.granted}')" ]; do sleep 1; done &&
+kubectl patch -n "$NAMESPACE" "world/$NAME" --type=merge -p '{"spec":{"state":"Running"}}'`,
+    TypeScript: `const client = createClient({ baseUrl, apiKey, organizationId: 'org-1', projectId: 'prj-1' })
+await client.startWorld({ params: { worldId: 'wld-1' } })`,
+  })
+})
+
+test('stops a world with one patch', () => {
+  const { curl, kubectl } = commandsFor('stop', target)
+  expect(curl).toContain('/stop/"')
+  expect(kubectl.split('\n')).toEqual([find, expect.stringContaining('"Stopped"')])
+})
+
+test('deletes a world', () => {
+  const { curl, kubectl, TypeScript } = commandsFor('delete', target)
+  expect(curl).toMatch(/^curl -X DELETE .*worlds\/wld-1\/"$/s)
+  expect(kubectl).toBe(`${find}\nkubectl delete -n "$NAMESPACE" "world/$NAME"`)
+  expect(TypeScript).toContain("client.deleteWorld({ params: { worldId: 'wld-1' } })")
+})
+
+test('names the field that an edit changes', () => {
+  const { curl, kubectl } = commandsFor('edit', target, 'networking.scaling.profile')
+  expect(curl).toContain(`-d '{"networking":{"scaling":{"profile":"…"}}}'`)
+  expect(kubectl).toBe(`${find}\nkubectl edit -n "$NAMESPACE" "world/$NAME"`)
+})
+
+test('takes no field that could end the quotes of a shell', () => {
+  expect(commandsFor('edit', target, `a'; rm -rf '`).curl).toContain(`-d '{ … }'`)
+})
+
+test('contains no key', () => {
+  for (const kind of commandKinds) expect(commandsFor(kind, target).curl).toContain('x-api-key: $KEY')
+})

@@ -1,0 +1,175 @@
+import { join } from 'node:path'
+import axe from 'axe-core'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest'
+import { findChromium } from '#dev/programs.ts'
+import { rootApiKey } from './processes.ts'
+import { getServers } from './servers.ts'
+import { patience } from './wait.ts'
+
+type Options = {
+  /** The path and query below `/console/`. */
+  readonly path?: string
+  readonly colorScheme?: 'light' | 'dark'
+  /** Pixels. */
+  readonly width?: number
+  /** Messages of Chromium that the test causes, such as the status of a request that the API refuses. */
+  readonly mayLog?: readonly RegExp[]
+  /** The test checks the faults itself. */
+  readonly isFaulty?: boolean
+}
+
+/** A page of the console in a browser profile of its own. */
+export type ConsolePage = {
+  readonly page: Page
+  /** The requests of the page to REST, such as `GET /api/worlds/`, oldest first. */
+  readonly requests: readonly string[]
+  /** Signs in, and waits until the form is gone. With `isKept` the tab may keep the key. */
+  readonly signIn: (apiKey: string, options?: { isKept?: boolean }) => Promise<void>
+  /** Names a key that the page gets in another way, so that it must not be found anywhere either. */
+  readonly mustHide: (apiKey: string) => void
+  /** Returns what the page did that no page of the console may do. */
+  readonly faults: () => Promise<string[]>
+}
+
+/** A `describe` of tests that need Chromium. */
+export const describeConsole = describe.skipIf(findChromium(process.env) === undefined)
+
+/**
+ * Opens pages of the console of an API, in one browser for the file. After each test it closes them, and fails the test if one of
+ * them had a console error or warning, an error, a dialog, a violation of its policy, a request to another origin, or a key in
+ * the URL, the history or a storage. The pages of a failed test are pictures in the folder of the logs.
+ */
+export const aConsole = (originOf: () => string) => {
+  let browser: Browser
+  const opened: { page: Page; faults: ConsolePage['faults'] }[] = []
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: findChromium(process.env) ?? 'chromium' })
+  })
+  afterEach(async ({ task }) => {
+    const pages = opened.splice(0)
+    const faults = await Promise.all(pages.map((each) => each.faults()))
+    for (const [index, { page }] of pages.entries()) {
+      if (task.result?.state === 'fail')
+        await page.screenshot({ path: join(getServers().logDir, `${task.id}-${index}.png`) })
+      await page.context().close()
+    }
+    expect(faults.flat()).toEqual([])
+  })
+  afterAll(() => browser?.close())
+
+  return {
+    /** Opens a page. */
+    open: async (options: Options = {}): Promise<ConsolePage> => {
+      const page = await newPage(browser, options)
+      const watched = await watch(page, { origin: originOf(), mayLog: options.mayLog ?? [] })
+      opened.push({ page, faults: options.isFaulty ? async () => [] : watched.faults })
+      await page.goto(`${originOf()}/console/${options.path ?? ''}`)
+      return { page, ...watched }
+    },
+    /** Opens a page outside of the policy, and returns it with a function that returns its violations of WCAG 2.2 A and AA. */
+    openForAxe: async (options: Options = {}) => {
+      // The rules run as a script, which the policy forbids.
+      const page = await newPage(browser, options, { bypassCSP: true })
+      opened.push({ page, faults: async () => [] })
+      await page.goto(`${originOf()}/console/${options.path ?? ''}`)
+      return { page, violations: () => violationsOf(page) }
+    },
+  }
+}
+
+const newPage = async (browser: Browser, { colorScheme = 'light', width = 1280 }: Options, more = {}) => {
+  const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 }, ...more })
+  context.setDefaultTimeout(15_000 * patience)
+  return context.newPage()
+}
+
+/** Fills the form of a page and sends it. */
+export const sendKey = async (page: Page, apiKey: string, { isKept = false } = {}): Promise<void> => {
+  await page.getByLabel('API key').fill(apiKey)
+  await page.getByRole('checkbox').setChecked(isKept)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}
+
+const watch = async (page: Page, { origin, mayLog }: { origin: string; mayLog: readonly RegExp[] }) => {
+  const faults: string[] = []
+  const requests: string[] = []
+  const urls: string[] = []
+  const context = page.context()
+  const secrets = new Set([rootApiKey])
+  let mayKeep = false
+  const visit = (url: string): void => {
+    urls.push(url)
+    const { protocol, host } = new URL(url)
+    const isOwn = protocol === 'data:' || `${protocol.replace('ws', 'http')}//${host}` === origin
+    if (!isOwn) faults.push(`request to another origin: ${url}`)
+  }
+  context.on('console', (message) => {
+    const text = `${message.text()} (${message.location().url})`
+    const isFault = ['error', 'warning'].includes(message.type()) && !mayLog.some((each) => each.test(text))
+    if (isFault) faults.push(`console: ${text}`)
+  })
+  context.on('weberror', (error) => faults.push(`error: ${error.error()}`))
+  page.on('crash', () => faults.push('crash'))
+  context.on('dialog', async (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`)
+    await dialog.dismiss()
+  })
+  context.on('request', (request) => {
+    visit(request.url())
+    const { pathname, search } = new URL(request.url())
+    if (/^\/api\/(?!realtime\/)/.test(pathname)) requests.push(`${request.method()} ${pathname}${search}`)
+  })
+  page.on('websocket', (socket) => visit(socket.url()))
+  page.on('framenavigated', (frame) => urls.push(frame.url()))
+  await page.exposeFunction('reportPolicy', (text: string) => faults.push(`policy: ${text}`))
+  await page.addInitScript({
+    content: `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) =>
+      reportPolicy([violatedDirective, blockedURI, sample].join(' ')))`,
+  })
+  const secretsIn = (place: string, text: string): string[] =>
+    [...secrets].some((secret) => text.includes(secret) || text.includes(encodeURIComponent(secret)))
+      ? [`a key in ${place}`]
+      : []
+
+  return {
+    requests,
+    mustHide: (apiKey: string): void => void secrets.add(apiKey),
+    signIn: async (apiKey: string, { isKept = false } = {}) => {
+      secrets.add(apiKey)
+      mayKeep ||= isKept
+      await sendKey(page, apiKey, { isKept })
+      await page.getByLabel('API key').waitFor({ state: 'detached' })
+    },
+    faults: async () => {
+      const { tab, state, text } = await page.evaluate<{ tab: string[]; state: string; text: string }>(`({
+        tab: Object.entries(sessionStorage).map((entry) => entry.join()),
+        state: JSON.stringify([history.state, window.name]),
+        text: document.documentElement.outerHTML,
+      })`)
+      const kept = tab.filter((entry) => secretsIn('', entry).length > 0)
+      return [
+        ...faults,
+        ...secretsIn('the URL or the history', [...urls, state].join('\n')),
+        ...secretsIn(
+          'cookies, localStorage or IndexedDB',
+          JSON.stringify(await context.storageState({ indexedDB: true })),
+        ),
+        ...(kept.length > (mayKeep ? 1 : 0) ? ['a key in sessionStorage'] : []),
+        ...secretsIn('the text of the page', text),
+      ]
+    },
+  }
+}
+
+const levels = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+
+const violationsOf = async (page: Page): Promise<string[]> => {
+  await page.evaluate(axe.source)
+  const { violations } = await page.evaluate<{
+    violations: { id: string; nodes: { html: string; failureSummary: string }[] }[]
+  }>(`axe.run(document, { runOnly: ${JSON.stringify(levels)} })`)
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+  )
+}
