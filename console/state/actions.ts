@@ -7,7 +7,7 @@ export type ActionKind = 'start' | 'stop' | 'restart' | 'delete' | 'restore'
 type Action = {
   readonly label: string
   readonly operationId: 'startWorld' | 'stopWorld' | 'deleteWorld' | 'restoreWorld'
-  /** What the page says from the click until it shows the effect. */
+  /** The text from the click until the page shows the effect. */
   readonly progress: string
   /** The request is refused if somebody else has changed the world since the page read it. */
   readonly isConditional: boolean
@@ -51,7 +51,7 @@ export const offersIn = (phase: Phase, advised: readonly string[]): readonly Off
   }))
 }
 
-/** What the page knows of a world: its version in the feed, '' for none, and the entity tag with which it was read last, '' for none. */
+/** The version of a world in the feed, '' for none, and the entity tag with which the page read it last, '' for none. */
 export type Seen = { readonly version: string; readonly etag: string }
 
 /** An entity tag is a revision, a dot, and a hash. The status changes only the hash. */
@@ -73,7 +73,7 @@ const maxAttempts = 90
 export const delayOfRestore = ({ status, code }: Failure, attempts: number): number | undefined =>
   status === 409 && code === 'conflict' && attempts < maxAttempts ? 1_000 : undefined
 
-/** What a restore brings back. */
+/** The state in which a restore brings a world back. */
 export const restoredState =
   'It comes back with its settings, bots, documents and runs, but inactive, private and without a server: start it afterwards.'
 

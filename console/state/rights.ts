@@ -9,7 +9,7 @@ import {
   type Verb,
 } from '#shared/domain/permissions.ts'
 
-/** What a signed-in credential may do. */
+/** The rights of a signed-in credential. */
 export type Rights = {
   readonly kind: 'platform' | 'key' | 'user'
   readonly permissions: readonly string[]
@@ -21,7 +21,7 @@ export type Target = { readonly organizationId: string; readonly projectId: stri
 
 type ScopeName = 'organization' | 'project' | 'world'
 
-/** What an operation needs, as the API documents it. Without a scope, only the request decides about the verb. */
+/** The needs of an operation, as the API documents them. Without a scope, only the request decides about the verb. */
 type Needs = {
   readonly scope?: ScopeName
   readonly verb?: Verb

@@ -41,7 +41,7 @@ const parameter = z.object({
   required: z.boolean(),
   schema,
 })
-/** What the caller of an operation needs: words, and flags that are true. */
+/** The needs of an operation: words, and flags that are true. */
 const needs = z.record(z.string(), z.union([z.string(), z.literal(true)]))
 const operation = z.object({
   operationId: z.string(),

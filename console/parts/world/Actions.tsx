@@ -83,7 +83,7 @@ const ActionButton = ({
   )
 }
 
-/** What happens after a click, until the page shows its effect, and why it failed. */
+/** The progress of an action after its click, until the page shows the effect, and the reason why it failed. */
 const Outcome = ({ page }: { readonly page: PageState }) => {
   const kind = page.actions.pending.value
   const failed = page.actions.failure.value

@@ -240,6 +240,8 @@ test('keeps an idle connection open, since the server answers the probe', async 
   const { received, hears } = follow(client({ clock: { sleep }, WebSocket: NotedWebSocket, onState }), 'a')
   await hears('missing')
   const endWait = async (): Promise<void> => (await eventually('a wait', async () => waits.shift()))()
+  // The time to open, and the silence before which the first message came.
+  await endWait()
   await endWait()
   for (let answers = 1; answers <= 3; answers += 1) {
     await endWait()
