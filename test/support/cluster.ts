@@ -83,8 +83,14 @@ export const aCluster = (access: Pick<Servers, 'kubectl' | 'adminKubeconfig'> = 
       }),
     isHeldBy: (finalizer: string | null) =>
       pods.patch({ namespace, name }, { metadata: { finalizers: finalizer === null ? null : [finalizer] } }),
-    /** Removes the pod, as the kubelet does once the server has stopped. */
-    hasStopped: () => pods.delete({ namespace, name }, { gracePeriodSeconds: 0 }),
+    /** Removes the pod, as the kubelet does once the server has stopped. The deletion of a pod without a node removes it at once. */
+    hasStopped: async () => {
+      try {
+        await pods.delete({ namespace, name }, { gracePeriodSeconds: 0 })
+      } catch (error) {
+        if (!isNotFound(error)) throw error
+      }
+    },
   })
   const botsOf = async (namespace: string, deployment: string): Promise<{ index: number; pod: Pod }[]> => {
     const { items } = await pods.list({ namespace, labelSelector: botSelectorOf(deployment) })
