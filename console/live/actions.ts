@@ -1,6 +1,6 @@
 import { computed, effect, type ReadonlySignal, signal } from '@preact/signals'
 import { type Answer, ApiError, type Client } from '#client/client.ts'
-import { type ActionKind, actions, delayOfRestore, isShown, type Seen } from '#console/state/actions.ts'
+import { type ActionKind, actions, delayOfRestore, isShown, offersIn, type Seen } from '#console/state/actions.ts'
 
 /** The actions on the world of a page. */
 export type Actions = {
@@ -48,17 +48,19 @@ export const createActions = ({ client, worldId, etag, version, runId, read, loa
     const input = { params: { worldId }, signal: ended.signal }
     if (operationId === 'restoreWorld') return client.restoreWorld(input)
     if (!isConditional || etag.peek() === '') return client[operationId](input)
-    return unlessRunChanged(() => client[operationId]({ ...input, headers: { 'if-match': etag.peek() } }))
+    return unlessOutdated(kind, () => client[operationId]({ ...input, headers: { 'if-match': etag.peek() } }))
   }
-  /** Repeats a refused request if the world still has the run that the page shows: a change of its settings does not matter. */
-  const unlessRunChanged = async (sendOnce: () => Promise<unknown>): Promise<unknown> => {
+  /** Repeats a refused request while the world has the run that the page shows, in a phase with this action. Its settings do not matter. */
+  const unlessOutdated = async (kind: ActionKind, sendOnce: () => Promise<unknown>): Promise<unknown> => {
     const shown = runId()
     for (let attempts = 1; ; attempts += 1) {
       try {
         return await sendOnce()
       } catch (error) {
-        const isOutdated = error instanceof ApiError && error.status === 412 && attempts < maxAttempts
-        if (!isOutdated || (await read(ended.signal)).status.runId !== shown) throw error
+        if (!(error instanceof ApiError && error.status === 412 && attempts < maxAttempts)) throw error
+        const { status } = await read(ended.signal)
+        const isOffered = offersIn(status.phase, []).some((offer) => offer.kind === kind)
+        if (status.runId !== shown || !isOffered) throw error
       }
     }
   }

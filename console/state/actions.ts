@@ -9,13 +9,13 @@ type Action = {
   readonly operationId: 'startWorld' | 'stopWorld' | 'deleteWorld' | 'restoreWorld'
   /** The text from the click until the page shows the effect. */
   readonly progress: string
-  /** The request is refused if somebody else has changed the world since the page read it. */
+  /** The request is refused if the world was started or stopped after the page read it. */
   readonly isConditional: boolean
 }
 
 /**
- * A start ends the run that there is, whatever the page shows, and a deletion ends the world. If somebody else acted in the
- * meantime, both would undo that, so they are conditional. A stop is never refused: twice is as good as once, and it may be urgent.
+ * A start ends the present run, and a deletion ends the world. Both would undo a start or stop by another user that the page does not show
+ * yet, so they are conditional. A stop is never refused: a second stop does no harm, and it may be urgent.
  */
 export const actions: Readonly<Record<ActionKind, Action>> = {
   start: { label: 'Start', operationId: 'startWorld', progress: 'Starting', isConditional: true },
@@ -62,7 +62,8 @@ const revisionOf = (etag: string): string => etag.slice(0, etag.indexOf('.'))
  * revision, so that the next action can be conditional. Other changes of the status do not count.
  */
 export const isShown = (kind: ActionKind, { before, now }: { readonly before: Seen; readonly now: Seen }): boolean => {
-  if (now.version === '') return kind !== 'restore'
+  // Before the feed has shown the world, its absence says nothing.
+  if (now.version === '') return kind === 'delete' || (kind !== 'restore' && before.version !== '')
   return kind !== 'delete' && now.version !== before.version && revisionOf(now.etag) !== revisionOf(before.etag)
 }
 

@@ -88,7 +88,7 @@ const refusalNotice = (
 ): LogNotice => {
   const known = refusals[status] ?? { kind: 'broken', text: `The API answered with status ${status}.` }
   const notice = { ...known, detail, ...(requestId === undefined ? {} : { requestId }) }
-  // Without Retry-After a conflict lasts until somebody starts the world.
+  // A conflict without Retry-After lasts until a user starts the world.
   const isTemporary = status === 409 ? retryAfterSeconds !== undefined : status === 429 || status >= 500
   if (known.kind === 'final' || !isTemporary) return notice
   return { ...notice, retryInMs: Math.max(backoffMs, (retryAfterSeconds ?? 0) * 1_000) }

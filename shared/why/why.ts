@@ -5,7 +5,7 @@ import { type Action, actionsFor } from './reasons.ts'
 import { remedyOf } from './remedies.ts'
 import { formatDuration, lowerFirst, splitAdvice, splitFailure } from './wording.ts'
 
-/** The state of a world, as people ask for it: does it run, and if not, does somebody have to act? */
+/** The states of a world in an explanation. Failed and NeedsAttention need an action of a user. */
 export const whyStates = ['Running', 'Starting', 'Stopped', 'Failed', 'NeedsAttention'] as const
 export type WhyState = (typeof whyStates)[number]
 
