@@ -94,6 +94,7 @@ export default defineConfig({
       withStack('gateway'),
       long('model', 10),
       long('specs', 10),
+      long('pictures', 10),
       long('values', 60),
       long('fuzz', 60),
       long('clients', 20),

@@ -1,4 +1,4 @@
-import { organizationHeader, projectHeader, worldHeader } from './domain/access/scope.ts'
+import { organizationHeader, projectHeader, ticketHeader, worldHeader } from './domain/access/scope.ts'
 import { type OpenApiDocument, openApiDocument, problemResponses } from './domain/endpoint/document.ts'
 import { headerParameters } from './domain/endpoint/parameters.ts'
 import { endpoints } from './endpoints.ts'
@@ -21,6 +21,13 @@ const connect = {
       [worldHeader, false],
     ]),
     {
+      name: ticketHeader,
+      in: 'header',
+      required: false,
+      description: 'A ticket of `createRealtimeTicket`. It replaces the credential, and ends with this request.',
+      schema: { type: 'string' },
+    },
+    {
       name: 'sec-websocket-protocol',
       in: 'header',
       required: false,
@@ -41,7 +48,6 @@ export const apiDocument = (publicUrl: string): OpenApiDocument => {
   return {
     ...document,
     servers: [{ url: origin, description: 'The API that served this document.' }],
-    tags: [...document.tags, { name: 'Realtime' }],
     paths: { ...document.paths, '/api/realtime/connect/': { get: connect } },
   }
 }

@@ -12,6 +12,7 @@ import { groupEndpoints } from './domain/groups/endpoints.ts'
 import { logEndpoints } from './domain/logs/endpoints.ts'
 import { organizationEndpoints } from './domain/organizations/endpoints.ts'
 import { projectEndpoints } from './domain/projects/endpoints.ts'
+import { realtimeTicketEndpoints } from './domain/realtimeTickets/endpoints.ts'
 import { usageEndpoints } from './domain/usage/endpoints.ts'
 import { userEndpoints } from './domain/users/endpoints.ts'
 import { webhookEndpoints } from './domain/webhooks/endpoints.ts'
@@ -39,4 +40,5 @@ export const endpoints: readonly Endpoint[] = [
   ...documentEndpoints,
   ...userEndpoints,
   ...groupEndpoints,
+  ...realtimeTicketEndpoints,
 ].sort((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')))

@@ -25,6 +25,7 @@ import { writeKeyUsage } from './domain/apiKeys/usage.ts'
 import { purgeDeleted } from './domain/deletion/purge.ts'
 import { removeUnusedPictures } from './domain/deletion/unusedPictures.ts'
 import { eraseDeletedDocuments } from './domain/documents/cleanup.ts'
+import { deleteExpiredTickets } from './domain/realtimeTickets/tickets.ts'
 import { deleteExpiredRevocations } from './domain/users/tokens.ts'
 import { type PeriodicTask, runPeriodicTasks } from './housekeeping.ts'
 import { partitionedTables, prepareSchema } from './migration.ts'
@@ -198,6 +199,7 @@ const maintainAllPartitions = async (
 const createPeriodicTasks = (deps: Deps, partitions: () => Promise<void>): PeriodicTask[] => [
   { name: 'idempotency keys', intervalMs: hourMs, run: () => deleteExpiredIdempotencyKeys(deps.db, deps.clock.now()) },
   { name: 'revoked tokens', intervalMs: minuteMs, run: () => deleteExpiredRevocations(deps.db, deps.clock.now()) },
+  { name: 'realtime tickets', intervalMs: minuteMs, run: () => deleteExpiredTickets(deps.db) },
   { name: 'key usage', intervalMs: 5_000, run: () => writeKeyUsage(deps.db, deps.keyUsage, deps.clock.now()) },
   { name: 'documents', intervalMs: minuteMs, run: (signal) => eraseDeletedDocuments(deps, signal) },
   { name: 'partitions', intervalMs: 5 * minuteMs, run: partitions },

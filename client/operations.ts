@@ -21,6 +21,8 @@ export type ApiKey = {
   expiresAt?: string
   /** Time of the last use, written at most once a minute. */
   lastUsedAt?: string
+  /** Time until which the string before the last rotation stays valid. Absent if it is not valid any more. */
+  previousValidUntil?: string
   /** The CIDR blocks from which the key may be used. */
   allowedNetworks?: string[]
 }
@@ -1312,6 +1314,13 @@ export type PutLiveConfigData = {
   config: { [key: string]: unknown }
 }
 
+export type RealtimeTicket = {
+  /** The ticket for the header x-realtime-ticket of one handshake. It is shown once. */
+  ticket: string
+  /** Time from which the ticket is refused. */
+  expiresAt: string
+}
+
 export type RotateApiKey = {
   /** The time for which the replaced string stays valid, in seconds. */
   overlapSeconds?: number
@@ -1969,7 +1978,7 @@ export type Operations = {
   /**
    * Start, stop, restart or delete many worlds
    *
-   * Acts on the worlds of `ids`, or on those that match `filter`, each in its own transaction. Starts leave running worlds as they are. Stops and restarts leave worlds that do not run; a restart is a new run. Takes an API key or a user's token.
+   * Acts on the worlds of `ids`, or on those that match `filter`, each in its own transaction. Starts leave running worlds as they are. Stops and restarts leave worlds that do not run; a stop also ends a start that waits. A restart is a new run. Takes an API key or a user's token.
    */
   actOnWorlds: {
     params: None
@@ -2065,6 +2074,18 @@ export type Operations = {
     }
     body: CreateProject
     answer: CreatedProject
+  }
+  /**
+   * Create a ticket that replaces the credential in one realtime handshake
+   *
+   * The ticket stands for the credential of the request in this organization. It ends after one handshake or 30 s. Takes an API key or a user's token.
+   */
+  createRealtimeTicket: {
+    params: None
+    query: None
+    headers: None
+    body: undefined
+    answer: RealtimeTicket
   }
   /**
    * Create a short-lived token for a user
@@ -2591,6 +2612,8 @@ export type Operations = {
       limit?: number
       /** The cursor from the Link header of the previous page. */
       cursor?: string
+      /** With `masked`, no key string is shown, and no audit record is written. */
+      keyStrings?: 'masked'
     }
     headers: None
     body: undefined
@@ -3490,6 +3513,7 @@ export const operations = {
   createBotDeployment: { method: 'POST', path: '/api/worlds/{worldId}/bots/', body: ['application/json'], needs: { scope: 'world', verb: 'w' } },
   createOrganization: { method: 'POST', path: '/api/organizations/', body: ['application/json'], needs: { claim: 'createOrganization', credential: 'key' } },
   createProject: { method: 'POST', path: '/api/organizations/projects/', body: ['application/json'], needs: { scope: 'organization', verb: 'w' } },
+  createRealtimeTicket: { method: 'POST', path: '/api/realtime/tickets/' },
   createToken: { method: 'POST', path: '/api/users/{userId}/tokens/', body: ['application/json'], needs: { scope: 'organization', verb: '*', credential: 'key' } },
   createWebhook: { method: 'POST', path: '/api/webhooks/', body: ['application/json'], needs: { scope: 'organization', verb: '*', credential: 'key' } },
   createWorld: { method: 'POST', path: '/api/worlds/', body: ['application/json'], needs: { scope: 'project', verb: 'w' } },

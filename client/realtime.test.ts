@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { sleep } from '#shared/clock.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { fc } from '#test/support/fastCheck.ts'
-import { createRealtime, type Listener, type RealtimeOptions, type RealtimeState } from './realtime.ts'
+import { createRealtime, type Listener, type Realtime, type RealtimeOptions, type RealtimeState } from './realtime.ts'
 
 type SocketEvent = { data?: unknown; code?: number; reason?: string }
 type Sent = { action: string; resource: { type: string; id: string } }
@@ -139,7 +139,8 @@ describe('a connection', () => {
   test.each<[string, Partial<RealtimeOptions>]>([
     ['a credential that is not one line', { apiKey: 'key\nx-svc-project-id:prj-2' }],
     ['a scope that is not one line', { worldId: 'wld-1\nx-api-key:other' }],
-    ['a credential that is too long for a handshake', { apiKey: 'k'.repeat(2_048) }],
+    ['a credential that is too long for a ticket', { apiKey: 'k'.repeat(8_193) }],
+    ['a scope that is too long for a handshake', { worldId: 'w'.repeat(1_400) }],
     ['no address', { baseUrl: '' }],
   ])('is rejected for %s with an error without the credential', (_, more) => {
     const failed = (() => {
@@ -151,6 +152,13 @@ describe('a connection', () => {
     })()
     expect(failed).toBeInstanceOf(TypeError)
     expect(String(failed)).not.toContain(more.apiKey ?? 'key')
+  })
+
+  test('with tickets is rejected on a platform without fetch', () => {
+    vi.stubGlobal('fetch', undefined)
+    expect(() => createClient({ fetch: undefined as never, usesTickets: true })).toThrow(TypeError)
+    expect(() => createClient({ fetch: undefined as never })).not.toThrow()
+    vi.unstubAllGlobals()
   })
 
   test('uses the address of the page by default', () => {
@@ -246,8 +254,8 @@ describe('a connection', () => {
     expect(() => subscribe(client)).toThrow('The credential is no longer valid.')
   })
 
-  const refusal = (status: number, code: string): Response =>
-    Response.json({ status, code, detail: `${code} for key` }, { status })
+  const refusal = (status: number, code: string, headers: Record<string, string> = {}): Response =>
+    Response.json({ status, code, detail: `${code} for key` }, { status, headers })
 
   test('that the API refuses is not retried, and the error is its HTTP response without the credential', async () => {
     const requests: [string, RequestInit | undefined][] = []
@@ -280,6 +288,97 @@ describe('a connection', () => {
     await backoff()
     expect(server.connections).toHaveLength(2)
     expect(events).toEqual([])
+  })
+
+  describe.each<[string, Partial<RealtimeOptions>]>([
+    ['if the options ask for it', { usesTickets: true }],
+    ['for a credential that is too long for a handshake', { apiKey: 'k'.repeat(2_048) }],
+  ])('uses tickets %s', (_, options) => {
+    /** Opens a client for which the API gives the tickets 1, 2, 3 and so on, or the answer of `refuse`. */
+    const withTickets = async ({
+      refuse,
+      admits = false,
+    }: {
+      refuse?: (client: Realtime) => Response
+      admits?: boolean
+    } = {}) => {
+      const requests: string[] = []
+      const fetch: RealtimeOptions['fetch'] = async (url, init) => {
+        requests.push(`${init?.method ?? 'GET'} ${new URL(String(url)).pathname}`)
+        const key = new Headers(init?.headers).get('x-api-key')
+        if (key !== (options.apiKey ?? 'key')) throw new Error(`The API got the key ${key}.`)
+        if (init?.method !== 'POST') return admits ? refusal(426, 'upgrade_required') : refusal(403, 'forbidden')
+        const given = requests.filter((each) => each.startsWith('POST')).length
+        return refuse?.(client) ?? Response.json({ ticket: `ort_${given}` }, { status: 201 })
+      }
+      const client = createClient({ ...options, projectId: 'prj-1', fetch })
+      const { events } = subscribe(client)
+      await settle()
+      return { requests, events }
+    }
+    const linesOf = ({ protocols }: { protocols: string[] }) =>
+      new TextDecoder().decode(bs58.decode(protocols[1] ?? '')).split('\n')
+    const scope = ['x-svc-organization-id:org-1', 'x-svc-project-id:prj-1']
+
+    test('one for each connection, in place of the credential', async () => {
+      const { requests } = await withTickets()
+      server.latest().accept()
+      server.latest().cut(1012, 'again')
+      await backoff()
+      expect(server.connections.map(linesOf)).toEqual([
+        ['x-realtime-ticket:ort_1', ...scope],
+        ['x-realtime-ticket:ort_2', ...scope],
+      ])
+      expect(server.latest().protocols[0]).toBe('orrery.v1')
+      expect(requests).toEqual(['POST /api/realtime/tickets/', 'POST /api/realtime/tickets/'])
+    })
+
+    test('and ends with the reason for which it gets none', async () => {
+      const { requests, events } = await withTickets({ refuse: () => refusal(401, 'unauthenticated') })
+      expect(server.connections).toEqual([])
+      expect(requests).toEqual(['POST /api/realtime/tickets/'])
+      expect(events).toEqual(['error unauthenticated'])
+    })
+
+    test('and retries after the time in Retry-After, with the reason in its state', async () => {
+      const { requests } = await withTickets({ refuse: () => refusal(429, 'rate_limited', { 'retry-after': '30' }) })
+      const reason = 'The API refused to connect: 429 rate_limited.'
+      expect(states.at(-1)).toEqual({ state: 'waiting', delayMs: 31_000, code: 1006, reason })
+      await advance(30_999)
+      expect(requests).toHaveLength(1)
+      await advance(1)
+      expect(requests).toEqual(['POST /api/realtime/tickets/', 'POST /api/realtime/tickets/'])
+      expect(server.connections).toEqual([])
+    })
+
+    test('and retries after a response without a ticket', async () => {
+      await withTickets({ refuse: () => Response.json({ ticket: 1 }) })
+      expect(states.at(-1)).toMatchObject({ state: 'waiting', reason: 'The API gave no ticket.' })
+      expect(server.connections).toEqual([])
+    })
+
+    test('and learns from a 404 whether the scope is absent', async () => {
+      const { events } = await withTickets({ refuse: () => refusal(404, 'not_found') })
+      expect(events).toEqual(['error forbidden'])
+    })
+
+    test('but not of an API without them: it sends the credential if that fits, or retries', async () => {
+      const { requests, events } = await withTickets({ refuse: () => refusal(404, 'not_found'), admits: true })
+      expect(requests).toEqual(['POST /api/realtime/tickets/', 'GET /api/realtime/connect/'])
+      expect(server.connections.map(linesOf)).toEqual('apiKey' in options ? [] : [['x-api-key:key', ...scope]])
+      expect(states.at(-1)?.state).toBe('apiKey' in options ? 'waiting' : 'connecting')
+      expect(events).toEqual([])
+    })
+
+    test('and opens no connection if it is closed before it has one', async () => {
+      await withTickets({
+        refuse: (client) => {
+          client.close()
+          return Response.json({ ticket: 'ort_1' })
+        },
+      })
+      expect(server.connections).toEqual([])
+    })
   })
 
   test('to an address that the platform refuses is not retried', async () => {

@@ -1,17 +1,28 @@
 import { toAddress, toSocketUrl } from './realtime/address.ts'
 import { backoffMs } from './realtime/backoff.ts'
-import { openConnection } from './realtime/connection.ts'
+import { type ConnectionEnd, openConnection } from './realtime/connection.ts'
 import { RealtimeError, toFinalError } from './realtime/error.ts'
 import { parseMessage } from './realtime/message.ts'
-import { fetchRefusal } from './realtime/refusal.ts'
+import { fetchRefusal, type Refusal } from './realtime/refusal.ts'
 import { callGuarded, createRegistry } from './realtime/registry.ts'
 import type { Resource } from './realtime/resource.ts'
+import { fetchTicket } from './realtime/ticket.ts'
 import type { Realtime, RealtimeOptions, RealtimeState } from './realtime/types.ts'
 import { systemClock } from './retry.ts'
 
 export { RealtimeError } from './realtime/error.ts'
 export type * from './realtime/resource.ts'
 export type * from './realtime/types.ts'
+
+/** The end of an attempt to connect, with the refusal of the API if there is one. */
+type Ended = ConnectionEnd & { readonly refusal?: Refusal | undefined }
+type Protocols = { readonly protocols?: string[] | undefined; readonly refusal?: Refusal | undefined }
+
+const withoutTicket = { code: 1006, reason: 'The API gave no ticket.', wasOpen: false, lasted: false }
+
+// By the time of the request, the API may admit what it refused before, which is 426.
+const reasonOf = ({ reason, refusal }: Ended): string =>
+  refusal === undefined || refusal.status === 426 ? reason : `The API refused to connect: ${refusal.reason}.`
 
 const formatRequest = (action: 'subscribe' | 'unsubscribe', resource: Resource): string =>
   JSON.stringify({ action, resource })
@@ -25,7 +36,10 @@ export const createRealtime = (options: RealtimeOptions): Realtime => {
   const { clock = systemClock, random = Math.random, fetch = globalThis.fetch, quietMs } = options
   const { WebSocket = globalThis.WebSocket } = options
   if (WebSocket === undefined) throw new TypeError('This platform has no WebSocket. Pass one in the options.')
-  const { url, headers, protocols } = toAddress(options)
+  const { url, ticketUrl, headers, protocols: fixed, protocolsWith } = toAddress(options)
+  const needsTicket = options.usesTickets === true || fixed === undefined
+  if (needsTicket && fetch === undefined)
+    throw new TypeError('This platform has no fetch, which tickets need. Pass one in the options.')
   const secrets = [options.apiKey, options.bearerToken].filter((secret) => secret !== undefined)
   const registry = createRegistry()
   const closing = new AbortController()
@@ -49,11 +63,23 @@ export const createRealtime = (options: RealtimeOptions): Realtime => {
     const message = parseMessage(data)
     if (message !== undefined) registry.receive(message)
   }
-  const connect = async () => {
+  const request = { fetch, url, headers, secrets, signal }
+  const protocolsOfTicket = async (): Promise<Protocols> => {
+    const ticket = await fetchTicket({ ...request, url: ticketUrl })
+    if (typeof ticket === 'string') return { protocols: protocolsWith(ticket) }
+    if (ticket?.status !== 404) return { refusal: ticket }
+    const refusal = await fetchRefusal(request)
+    // A replica of a version without tickets answers like this. It takes the credential, if that fits.
+    return refusal?.status === 426 ? { protocols: fixed, refusal: { ...ticket, error: undefined } } : { refusal }
+  }
+  const connect = async (): Promise<Ended> => {
     notify({ state: 'connecting' })
     try {
+      const { protocols, refusal }: Protocols = needsTicket ? await protocolsOfTicket() : { protocols: fixed }
+      if (protocols === undefined || signal.aborted) return { ...withoutTicket, refusal }
       const connection = { url: toSocketUrl(url), protocols, WebSocket, clock, quietMs, signal, onOpen, onMessage }
-      return await openConnection(connection)
+      const ended = await openConnection(connection)
+      return ended.wasOpen ? ended : { ...ended, refusal: await fetchRefusal(request) }
     } finally {
       send = undefined
     }
@@ -62,15 +88,13 @@ export const createRealtime = (options: RealtimeOptions): Realtime => {
     isRunning = true
     for (let failures = 0; !registry.isEmpty() && !signal.aborted; ) {
       const ended = await connect()
-      const { wasOpen } = ended
-      const error = wasOpen
-        ? toFinalError(ended)
-        : await fetchRefusal({ fetch, url: url.href, headers, secrets, signal })
+      const { refusal } = ended
+      const error = ended.wasOpen ? toFinalError(ended) : refusal?.error
       if (error !== undefined) return stop(error, error)
       if (registry.isEmpty() || signal.aborted) break
       failures = ended.lasted ? 0 : failures + 1
-      const delayMs = backoffMs(failures, random())
-      notify({ state: 'waiting', delayMs, code: ended.code, reason: ended.reason })
+      const delayMs = (refusal?.waitMs ?? 0) + backoffMs(failures, random())
+      notify({ state: 'waiting', delayMs, code: ended.code, reason: reasonOf(ended) })
       await clock.sleep(delayMs, signal)
     }
     isRunning = false

@@ -20,6 +20,15 @@ test('logs a failed query with its text and cause, but without its parameters', 
   }
 })
 
+test('redacts a credential by the name of its field', () => {
+  const lines: string[] = []
+  const log = createLog({ name: 'test', level: 'info', destination: { write: (line) => void lines.push(line) } })
+  const headers = { 'x-api-key': 'hidden', authorization: 'hidden', 'x-realtime-ticket': 'hidden' }
+  log.info({ headers, apiKey: 'hidden', ticket: 'hidden' }, 'a request')
+  expect(lines.join()).toContain('[redacted]')
+  expect(lines.join()).not.toContain('hidden')
+})
+
 test('logs the missing rights of a namespace, and each that is missing in the cluster, once a minute with their number', () => {
   const lines: string[] = []
   let nowMs = 0

@@ -43,7 +43,10 @@ export const createLog = (options: {
         },
       },
       redact: {
-        paths: ['authorization', 'apiKey', 'keyString', 'rootApiKey', 'headers["x-api-key"]', 'headers.authorization'],
+        paths: [
+          ...['authorization', 'apiKey', 'keyString', 'rootApiKey', 'ticket'],
+          ...['headers["x-api-key"]', 'headers.authorization', 'headers["x-realtime-ticket"]'],
+        ],
         censor: '[redacted]',
       },
     },

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { organizationHeader, projectHeader, worldHeader } from '#api/domain/access/scope.ts'
+import { organizationHeader, projectHeader, ticketHeader, worldHeader } from '#api/domain/access/scope.ts'
 import { documentData } from '#api/domain/documents/schema.ts'
 import { worldAnswer } from '#api/domain/worlds/schema.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
@@ -246,6 +246,7 @@ ${closes}`,
                 [organizationHeader]: header('Identifier of the organization.'),
                 [projectHeader]: header('Identifier of the project. Ids without a prefix then name its documents.'),
                 [worldHeader]: header('Identifier of the world. Ids without a prefix then name its documents.'),
+                [ticketHeader]: header('A ticket of POST /api/realtime/tickets/. It replaces the credential.'),
               },
             },
           },

@@ -1,3 +1,4 @@
+import { ticketHeader } from '#api/domain/access/scope.ts'
 import { decodeBase58 } from './base58.ts'
 
 /** The subprotocol that clients may offer in addition to the encoded headers. The server then selects it. */
@@ -11,6 +12,7 @@ const token = /^[\w!#$%&'*+.^`|~-]+$/
 const names: Readonly<Record<string, string>> = {
   'x-api-key': 'x-api-key',
   authorization: 'authorization',
+  [ticketHeader]: ticketHeader,
   'x-svc-organization-id': 'x-svc-organization-id',
   'x-svc-organization': 'x-svc-organization-id',
   'x-svc-project-id': 'x-svc-project-id',

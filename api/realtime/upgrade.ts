@@ -1,6 +1,7 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type ServerOptions, WebSocketServer } from 'ws'
+import { ticketHeader } from '#api/domain/access/scope.ts'
 import type { Admission, Upgrade } from '#api/domain/endpoint/admission.ts'
 import { addressBlock, type ClientAddress } from '#api/platform/http/clientAddress.ts'
 import { Problem, problemResponse, toProblem } from '#api/platform/http/problem.ts'
@@ -151,7 +152,7 @@ const headersOf = ({ headers }: IncomingMessage): Record<string, string> =>
   )
 
 const forwardedHeaders = new Set([
-  ...['x-api-key', 'authorization', 'host', 'origin', 'x-request-id', 'user-agent'],
+  ...['x-api-key', 'authorization', ticketHeader, 'host', 'origin', 'x-request-id', 'user-agent'],
   ...['x-svc-organization-id', 'x-svc-project-id', 'x-svc-world-id'],
 ])
 

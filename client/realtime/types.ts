@@ -51,6 +51,11 @@ export type RealtimeOptions = Identity & {
   /** The address of the API without `/api`, as for REST. In a browser, '' is the page's address. */
   readonly baseUrl: string
   readonly worldId?: string
+  /**
+   * Requests a ticket for each connection, so that no handshake has the credential, which proxies may log. Without it, the client does
+   * so only for a credential that is too long for a handshake.
+   */
+  readonly usesTickets?: boolean
   /** Called when the state changes, for example to show that data may be out of date. */
   readonly onState?: (state: RealtimeState) => void
   readonly fetch?: typeof globalThis.fetch

@@ -16,7 +16,9 @@ export const copyText = async (text: string): Promise<boolean> => {
   area.readOnly = true
   area.className = 'off-screen'
   const focused = document.activeElement
-  document.body.append(area)
+  // Everything outside a modal dialog is inert, so nothing there can be selected.
+  const parent = document.querySelector('dialog[open]') ?? document.body
+  parent.append(area)
   area.select()
   const isCopied = document.execCommand('copy')
   area.remove()

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
 import { type Place, parsePlace, toPath } from '#console/state/route.ts'
 
 const read = (): Place => parsePlace(new URL(location.href))
@@ -12,6 +12,13 @@ addEventListener('popstate', () => {
 
 /** The place that the address bar shows. */
 export const place = current as { readonly value: Place }
+
+/** The project of the fleet or launch that was shown last. The place of a world always has a project, so it cannot tell. */
+export const fleetProject = signal('')
+effect(() => {
+  const { projectId, worldId, page } = current.value
+  if (worldId === '' && (page === 'fleet' || page === 'launch')) fleetProject.value = projectId
+})
 
 /** The pause between two replacements of the URL. Browsers refuse more than about 100 in 30 s. */
 const pauseMs = 400

@@ -1,5 +1,6 @@
 import { effect, type ReadonlySignal, signal } from '@preact/signals'
-import { type Session, session } from './session.ts'
+import { readAll } from './readAll.ts'
+import { session } from './session.ts'
 
 /** The names of the organization and of the projects that the credential can read. Empty until they are known. */
 export type Names = {
@@ -11,19 +12,6 @@ const unknown: Names = { organization: '', projects: [] }
 const found = signal(unknown)
 /** The names of the present organization. The page shows ids while a name is unknown. */
 export const names: ReadonlySignal<Names> = found
-
-const maxPages = 10
-
-const readProjects = async ({ client }: Session): Promise<Names['projects']> => {
-  const projects: Names['projects'][number][] = []
-  let pages = 0
-  for await (const page of client.pages('listProjects')) {
-    projects.push(...page)
-    pages += 1
-    if (pages === maxPages) break
-  }
-  return projects
-}
 
 /** Reads the names once for each organization that is opened. Call it once. */
 export const startNames = (): void => {
@@ -38,7 +26,7 @@ export const startNames = (): void => {
     // The page works without a name, and says itself what fails.
     const ignore = (): void => undefined
     current.client.getOrganization().then(({ name }) => add({ organization: name }), ignore)
-    readProjects(current).then((projects) => add({ projects }), ignore)
+    readAll(current.client.pages('listProjects')).then(({ items }) => add({ projects: items }), ignore)
     return () => {
       isCurrent = false
     }

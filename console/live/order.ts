@@ -26,16 +26,24 @@ export const filter = computed(() => parseFilter(filterText.value))
 /** The order of the present place. */
 export const sort = computed(() => parseSort(sortText.value))
 
-const isHeld = signal(false)
-const nothing: Arrangement = { ids: [], waiting: 0 }
-const arranged = signal(nothing)
+const isTouched = signal(false)
+const isSelecting = signal(false)
+const isHeld = computed(() => isTouched.value || isSelecting.value)
+/** The order while no page shows the worlds. */
+export const noOrder: Arrangement = { ids: [], waiting: 0 }
+const arranged = signal(noOrder)
 
 /** The rows on screen, and the number of changes that wait because the user holds the rows. */
 export const order: ReadonlySignal<Arrangement> = arranged
 
-/** Keeps the rows where they are, or lets them move again. */
-export const hold = (isHeldNow: boolean): void => {
-  isHeld.value = isHeldNow
+/** Keeps the rows where they are, or lets them move again, as the pointer and the keyboard enter and leave them. */
+export const hold = (isTouchedNow: boolean): void => {
+  isTouched.value = isTouchedNow
+}
+
+/** Keeps the rows where they are, or lets them move again, as the user selects some of them and none. */
+export const holdSelected = (isSelectingNow: boolean): void => {
+  isSelecting.value = isSelectingNow
 }
 
 /** True once all worlds are arranged. Until then rows move, wherever the pointer is. */
@@ -73,8 +81,8 @@ export const startOrder = (): (() => void) => {
   })
   return () => {
     clearTimeout(timer)
-    isHeld.value = false
-    arranged.value = nothing
+    isTouched.value = false
+    arranged.value = noOrder
     stopFilter()
     stopRows()
   }

@@ -1,8 +1,10 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import { type Answer, ApiError, type Client, createClient } from '#client/client.ts'
 import { createRealtime, type Realtime, type RealtimeOptions } from '#client/realtime.ts'
+import { formatCount } from '#console/state/format.ts'
 import { projectOf } from '#console/state/rights.ts'
 import { place } from './location.ts'
+import { countUnsaved } from './unsaved.ts'
 
 /** The credential that is signed in, without its secret. */
 export type Credential = Answer<'getCurrentCredential'>
@@ -77,9 +79,13 @@ export const resume = async (): Promise<void> => {
   }
 }
 
-/** Ends the session and forgets the key. `reason` is shown on the page for the sign-in. */
+/** Ends the session and forgets the key. `reason` is shown on the page for the sign-in, with the number of edits that are lost. */
 export const signOut = (reason = ''): void => {
-  ended.value = reason
+  const lost = reason === '' ? 0 : countUnsaved()
+  ended.value =
+    lost === 0
+      ? reason
+      : `${reason} The session lost ${formatCount(lost, 'edit')} that ${lost === 1 ? 'was' : 'were'} not saved.`
   signedIn.value = undefined
   keep(undefined)
 }
@@ -128,7 +134,15 @@ const openSession = (apiKey: string, credential: Credential, { organizationId, p
       }),
     openRealtime: (onState) => {
       const project = projectId === '' ? {} : { projectId }
-      return createRealtime({ baseUrl: '', apiKey, quietMs, ...scope, ...project, ...(onState && { onState }) })
+      return createRealtime({
+        baseUrl: '',
+        apiKey,
+        usesTickets: true,
+        quietMs,
+        ...scope,
+        ...project,
+        ...(onState && { onState }),
+      })
     },
   }
 }

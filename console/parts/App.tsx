@@ -1,19 +1,25 @@
 import { effect, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { pageNames } from '#console/state/pageNames.ts'
 import { toVisible } from '#console/state/visible.ts'
 import { rowOf } from '../live/fleet.ts'
 import { place } from '../live/location.ts'
 import { resume, session, signOut } from '../live/session.ts'
+import { BulkStatus } from './bulk/BulkStatus.tsx'
 import { FailureNotice } from './FailureNotice.tsx'
 import { Fleet } from './Fleet.tsx'
 import { Header } from './Header.tsx'
+import { lazy } from './lazy.tsx'
 import { Organizations } from './Organizations.tsx'
 import { SignIn } from './SignIn.tsx'
-import { WorldPage } from './world/WorldPage.tsx'
+
+const WorldPage = lazy(async () => (await import('./world/WorldPage.tsx')).WorldPage)
+const LaunchPage = lazy(async () => (await import('./launch/LaunchPage.tsx')).LaunchPage)
+const OrganizationPage = lazy(async () => (await import('./organization/OrganizationPage.tsx')).OrganizationPage)
 
 effect(() => {
-  const { worldId } = place.value
-  const name = worldId === '' ? 'Worlds' : (rowOf(worldId)?.name ?? worldId)
+  const { worldId, page } = place.value
+  const name = worldId === '' ? pageNames[page] : (rowOf(worldId)?.name ?? worldId)
   document.title = `${session.value === undefined ? 'Sign in' : toVisible(name)} · Orrery`
 })
 
@@ -63,18 +69,18 @@ export const App = () => {
       <main id="main" class="page" tabIndex={-1}>
         <Page organizationId={current.organizationId} />
       </main>
+      <BulkStatus />
     </>
   )
 }
 
 const Page = ({ organizationId }: { readonly organizationId: string }) => {
-  const { worldId, projectId } = place.value
+  const { worldId, projectId, page } = place.value
   // As after a load, the keyboard continues at the content of the new page.
-  useEffect(() => document.querySelector<HTMLElement>('#main')?.focus(), [worldId, organizationId])
+  useEffect(() => document.querySelector<HTMLElement>('#main')?.focus(), [worldId, organizationId, page])
   if (organizationId === '') return <Organizations />
-  return worldId === '' ? (
-    <Fleet key={organizationId} />
-  ) : (
-    <WorldPage key={worldId} projectId={projectId} worldId={worldId} />
-  )
+  if (worldId !== '') return <WorldPage key={worldId} projectId={projectId} worldId={worldId} />
+  if (page === 'fleet') return <Fleet key={organizationId} />
+  if (page === 'launch') return <LaunchPage key={organizationId} />
+  return <OrganizationPage key={organizationId} />
 }

@@ -1,5 +1,6 @@
 import { toVisible } from '#console/state/visible.ts'
 import { type Fault, toFault } from '#console/state/worldLoad.ts'
+import { hrefOf } from '../live/location.ts'
 
 /** Says what failed, what to do and what the API says about it, with the id of the request. */
 export const FailureNotice = ({ error }: { readonly error: unknown }) => <FaultNotice fault={toFault(error)} />
@@ -7,7 +8,7 @@ export const FailureNotice = ({ error }: { readonly error: unknown }) => <FaultN
 /** Says why `what` could not be loaded, or something else failed, with a button that tries it again. */
 export const FaultNotice = ({
   what,
-  fault: { title, remedy, detail, requestId },
+  fault: { title, remedy, detail, requestId, limit },
   onRetry,
 }: {
   readonly what?: string
@@ -23,6 +24,13 @@ export const FaultNotice = ({
     {detail !== '' && (
       <p>
         <bdi>{toVisible(detail)}</bdi>
+      </p>
+    )}
+    {limit !== undefined && (
+      <p>
+        <a href={hrefOf({ page: 'usage', limit, projectId: '', worldId: '', tab: 'now' })}>
+          Show the use of <code>{limit}</code>
+        </a>
       </p>
     )}
     {requestId !== undefined && (

@@ -3,19 +3,21 @@ import { useEffect, useState } from 'preact/hooks'
 import { phases } from '#console/state/attention.ts'
 import { parseColumns, toggleColumn } from '#console/state/columns.ts'
 import { removeTerm, termsOf, toggleTerm } from '#console/state/filter.ts'
-import { formatAge, formatCount } from '#console/state/format.ts'
+import { formatCount } from '#console/state/format.ts'
 import { countPhases, groupByReason } from '#console/state/groups.ts'
+import { describeSelection } from '#console/state/selection.ts'
 import { columns } from '#console/state/sort.ts'
 import { toVisible } from '#console/state/visible.ts'
-import { feedFailure, isLoaded, now } from '../live/fleet.ts'
+import { feedFailure, isLoaded } from '../live/fleet.ts'
 import { goTo, place } from '../live/location.ts'
 import { names } from '../live/names.ts'
 import { filter, order, scoped, sortAgain, startOrder } from '../live/order.ts'
+import { selection } from '../live/selection.ts'
 import { session } from '../live/session.ts'
+import { SelectionBar } from './bulk/SelectionBar.tsx'
 import { PhaseBadge } from './PhaseBadge.tsx'
+import { ReasonGroups } from './ReasonGroups.tsx'
 import { WorldTable } from './WorldTable.tsx'
-
-const maxGroups = 6
 
 const counts = computed(() => countPhases(scoped.value.values()))
 const groups = computed(() => groupByReason(scoped.value.values()))
@@ -37,37 +39,32 @@ export const Fleet = () => {
       <Reasons />
       <Phases />
       <Search />
+      <SelectionBar />
       <Content />
     </div>
   )
 }
 
 /** One button for each reason why worlds need attention. */
-const Reasons = () => {
-  if (groups.value.length === 0) return null
-  return (
-    <section aria-label="Needs attention" class="reasons">
-      {groups.value.slice(0, maxGroups).map(({ reason, count, sinceMs, message, isTemporary }) => (
-        <button
-          type="button"
-          key={reason}
-          class={`reason ${isTemporary ? 'is-temporary' : ''}`}
-          aria-pressed={isOn('reason', reason)}
-          onClick={() => toggle('reason', reason)}
-        >
-          <span class="reason-head">
-            <strong>
-              {formatCount(count, 'world')}: {toVisible(reason)}
-            </strong>
-            {sinceMs > 0 && <span class="muted"> for {formatAge(now.value - sinceMs)}</span>}
-          </span>
-          <span class="reason-text muted">{toVisible(message)}</span>
-        </button>
-      ))}
-      {groups.value.length > maxGroups && <p class="muted small">{groups.value.length - maxGroups} more reasons</p>}
-    </section>
-  )
-}
+const Reasons = () => (
+  <ReasonGroups
+    label="Needs attention"
+    noun="world"
+    groups={groups.value}
+    max={6}
+    wrap={(reason, look, text) => (
+      <button
+        type="button"
+        key={reason}
+        class={look}
+        aria-pressed={isOn('reason', reason)}
+        onClick={() => toggle('reason', reason)}
+      >
+        {text}
+      </button>
+    )}
+  />
+)
 
 const Phases = () => (
   <section aria-label="Worlds by phase" class="phases">
@@ -94,7 +91,8 @@ let announcing: ReturnType<typeof setTimeout> | undefined
 const announce = (): void => {
   clearTimeout(announcing)
   announcing = setTimeout(() => {
-    announced.value = `${shownCount()} worlds`
+    const count = selection.value.length
+    announced.value = `${shownCount()} worlds${count === 0 ? '' : `, ${describeSelection(count)}`}`
   }, announceMs)
 }
 

@@ -1,8 +1,12 @@
-import { formatDuration, formatTime } from '#console/state/format.ts'
+import { useSignal } from '@preact/signals'
+import { formatCount, formatDuration, formatTime } from '#console/state/format.ts'
+import type { PageName } from '#console/state/route.ts'
 import { toVisible } from '#console/state/visible.ts'
 import { connection, feedFailure, isLoaded, now, tryNow } from '../live/fleet.ts'
+import { fleetProject, hrefOf, place } from '../live/location.ts'
 import { names } from '../live/names.ts'
 import { session, signOut } from '../live/session.ts'
+import { countUnsaved } from '../live/unsaved.ts'
 
 /** The name of the console, the organization, the state of the connection and the credential. */
 export const Header = () => {
@@ -19,15 +23,63 @@ export const Header = () => {
           {toVisible(names.value.organization) || <code>{organizationId}</code>}
         </span>
       )}
+      {organizationId !== '' && <Navigation />}
       {organizationId !== '' && <LiveState />}
       <span class="spacer" />
       <span class="credential" title={`${credential.kind} ${credential.id}`}>
         {toVisible(credential.name ?? credential.id)}
       </span>
-      <button type="button" onClick={() => signOut()}>
-        Sign out
-      </button>
+      <SignOut />
     </header>
+  )
+}
+
+const groups: readonly { readonly name: string; readonly pages: readonly PageName[] }[] = [
+  { name: 'Worlds', pages: ['fleet'] },
+  { name: 'Launch', pages: ['launch'] },
+  { name: 'Organization', pages: ['usage', 'projects', 'keys', 'webhooks', 'deleted', 'audit'] },
+]
+
+const Navigation = () => {
+  const { page, worldId } = place.value
+  return (
+    <nav class="nav" aria-label="Console">
+      {groups.map(({ name, pages }) => (
+        <a
+          key={name}
+          href={hrefOf({ page: pages[0] ?? 'fleet', projectId: fleetProject.value, worldId: '', tab: 'now', run: '' })}
+          aria-current={worldId === '' && pages.includes(page) ? 'page' : undefined}
+        >
+          {name}
+        </a>
+      ))}
+    </nav>
+  )
+}
+
+/** The button that signs out, with a second click if that loses edits. */
+const SignOut = () => {
+  const lost = useSignal(0)
+  const name = lost.value === 0 ? 'Sign out' : `Sign out and lose ${formatCount(lost.value, 'edit')}`
+  return (
+    <>
+      <span role="status" class="visually-hidden">
+        {lost.value > 0 && `Not saved yet: ${formatCount(lost.value, 'edit')}. Press again to sign out and lose them.`}
+      </span>
+      <button
+        type="button"
+        onClick={() => {
+          const count = countUnsaved()
+          if (count <= lost.value) signOut()
+          else lost.value = count
+        }}
+        onBlur={() => {
+          lost.value = 0
+        }}
+      >
+        {name}
+      </button>
+    </>
   )
 }
 

@@ -13,6 +13,7 @@ import { toVisible } from '#console/state/visible.ts'
 import { now } from '../live/fleet.ts'
 import { goTo, hrefOf, place } from '../live/location.ts'
 import { hold, order, scoped, sort } from '../live/order.ts'
+import { SelectAll, SelectWorld } from './bulk/Select.tsx'
 import { PhaseBadge } from './PhaseBadge.tsx'
 import { useVirtual } from './virtual.ts'
 
@@ -54,7 +55,7 @@ export const WorldTable = () => {
   const rowPixels = isNarrow.value ? 76 : 38
   const startPixels = left.fleet === fleetOf(place.value) ? left.pixels : 0
   const { container, items, totalPixels } = useVirtual({ count: ids.length, rowPixels, startPixels })
-  const columnTracks = shownColumns.value.map(({ name }) => tracks[name]).join(' ')
+  const columnTracks = ['1.5rem', ...shownColumns.value.map(({ name }) => tracks[name])].join(' ')
   return (
     <div
       role="table"
@@ -64,6 +65,7 @@ export const WorldTable = () => {
       style={{ '--columns': columnTracks }}
     >
       <div role="row" aria-rowindex={1} class="world-row head">
+        <SelectAll />
         {shownColumns.value.map((column) => (
           <ColumnHeader key={column.name} {...column} />
         ))}
@@ -125,6 +127,7 @@ const WorldRow = ({ id, index, top }: RowProps) => {
 
 const Cells = ({ row }: { readonly row: Row }) => (
   <>
+    <SelectWorld row={row} />
     {shownColumns.value.map(({ name, align }) => (
       <div role="cell" key={name} class={`cell cell-${name} is-${align}`}>
         {cells[name](row)}

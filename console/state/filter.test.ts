@@ -132,3 +132,10 @@ test('parses any text, and each term alone as within the text', () => {
 test('ignores what exceeds 1,000 characters', () => {
   expect(termsOf('ab '.repeat(100_000))).toHaveLength(334)
 })
+
+test('says that the time of a start is none', () => {
+  expect(parseFilter('started:yesterday').faults).toEqual([
+    { text: 'started:yesterday', message: 'yesterday is not an instant. Use one such as 2026-11-28T14:00:00Z.' },
+  ])
+  expect(matches(parseFilter('started:yesterday'), aRow())).toBe(false)
+})

@@ -1,4 +1,5 @@
 import { findKey, type Key, keyTests, keyValues } from './filterKeys.ts'
+import { parseInstant } from './instant.ts'
 import { remember } from './remember.ts'
 import type { Row } from './row.ts'
 import { quote, splitValues, splitWords, unquote } from './words.ts'
@@ -65,6 +66,11 @@ const textOf = remember(({ name, id, labels, mapName, build, reason, message, ad
 })
 
 const faultsOf = ({ text, key, values }: Term): FilterFault[] => {
+  if (key === 'started') {
+    const unknown = values.filter((value) => value !== '' && Number.isNaN(parseInstant(value)))
+    if (unknown.length === 0) return []
+    return [{ text, message: `${unknown.join(', ')} is not an instant. Use one such as 2026-11-28T14:00:00Z.` }]
+  }
   if (key !== '') {
     const possible = keyValues[key] ?? []
     const unknown = values.filter(

@@ -1,4 +1,5 @@
 import { phases } from './attention.ts'
+import { parseInstant } from './instant.ts'
 import type { Row } from './row.ts'
 
 /** Reports whether a world has a value, which is in lower case. The empty value is that of a world without one. */
@@ -26,6 +27,10 @@ const label: KeyTest = ({ labels }, wanted) => {
   })
 }
 
+/** The present run was requested at an instant or later. */
+const since: KeyTest = ({ startedAtMs }, value) =>
+  value === '' ? startedAtMs === 0 : startedAtMs >= parseInstant(value)
+
 /** The keys of filters, in the order in which to offer them, and what they compare. */
 export const keyTests = {
   phase: start(({ phase }) => phase),
@@ -41,6 +46,7 @@ export const keyTests = {
   project: whole(({ projectId }) => projectId),
   id: part(({ id }) => id),
   name: part(({ name }) => name),
+  started: since,
 } satisfies Record<string, KeyTest>
 
 /** A key of a filter, such as that of `phase:Error`. */

@@ -91,8 +91,8 @@ const section = <T>(
   return [`### ${title}\n\n${[row(columns), row(columns.map(() => '---')), ...rows].join('\n')}`]
 }
 
-/** Escapes what Markdown would read as markup, and the `@` and `:` that make mentions and links of plain text. */
-const escapeText = (text: string): string =>
+/** Returns a text in one line, with what Markdown would read as markup escaped, and the `@` and `:` that make mentions and links. */
+export const escapeText = (text: string): string =>
   toVisible(text.replace(/\s+/g, ' ').trim())
     .replace(/[\\`*_[\]<>|~&]/g, '\\$&')
     .replace(/^(?=[#+=-])|(?<=^\d+)(?=[.)])/, '\\')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { fc } from '#test/support/fastCheck.ts'
-import { type Place, parsePlace, tabs, toPath } from './route.ts'
+import { type Place, pages, parsePlace, tabs, toPath } from './route.ts'
 
 const parse = (path: string): Place => parsePlace(new URL(path, 'https://orrery.example'))
 
@@ -8,11 +8,20 @@ const fleet: Place = {
   organizationId: '',
   projectId: '',
   worldId: '',
+  page: 'fleet',
   tab: 'now',
   filter: '',
   sort: '',
   columns: '',
   run: '',
+  since: '',
+  until: '',
+  door: '',
+  actor: '',
+  action: '',
+  resource: '',
+  limit: '',
+  webhook: '',
 }
 const world: Place = { ...fleet, organizationId: 'org-1', projectId: 'proj_2', worldId: 'wld-3' }
 
@@ -26,6 +35,11 @@ test.each([
   [
     '/console/organizations/org-1/projects/proj_2/worlds/wld-3/logs/?run=run-1',
     { ...world, tab: 'logs', run: 'run-1' },
+  ],
+  ['/console/organizations/org-1/projects/', { ...fleet, organizationId: 'org-1', page: 'projects' }],
+  [
+    '/console/projects/proj_2/launch/?q=a&since=b&sort=name',
+    { ...fleet, projectId: 'proj_2', page: 'launch', filter: 'a', since: 'b' },
   ],
 ] as const)('reads %s', (path, place) => {
   expect(parse(path)).toEqual(place)
@@ -49,21 +63,63 @@ test('has one URL for each place', () => {
   const id = fc.stringMatching(/^[\w-]{1,64}$/)
   const anId = fc.oneof(fc.constant(''), id)
   const text = fc.string({ unit: 'grapheme' })
-  const common = { organizationId: anId, filter: text, sort: text, columns: text }
+  const common = {
+    ...Object.fromEntries(Object.keys(fleet).map((name) => [name, fc.constant('')])),
+    organizationId: anId,
+  }
+  const of = { filter: text, sort: text, columns: text }
+  const onPage = (page: Place['page'], more: object) =>
+    fc.record({ ...common, projectId: anId, page: fc.constant(page), tab: fc.constant('now'), ...more })
   const place = fc.oneof(
-    fc.record({ ...common, projectId: anId, worldId: fc.constant(''), tab: fc.constant('now'), run: fc.constant('') }),
-    fc.record({ ...common, projectId: id, worldId: id, tab: fc.constantFrom(...tabs), run: text }),
+    onPage('fleet', of),
+    onPage('launch', { filter: text, since: text }),
+    onPage('webhooks', { webhook: text }),
+    onPage('usage', { limit: text }),
+    onPage('audit', { since: text, until: text, door: text, actor: text, action: text, resource: text }),
+    fc.record({
+      ...common,
+      ...of,
+      page: fc.constant('fleet'),
+      projectId: id,
+      worldId: id,
+      tab: fc.constantFrom(...tabs),
+      run: text,
+    }),
   )
   fc.assert(
     fc.property(place, (each) => {
-      expect(parse(toPath(each as Place))).toEqual(each)
+      expect(parse(toPath(each as unknown as Place))).toEqual(each)
     }),
   )
+})
+
+test('never leads out of the console, whatever the ids are', () => {
+  const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('..', '.', '%2e%2e', 'a/../../..', '?', '#'))
+  fc.assert(
+    fc.property(text, text, text, (organizationId, projectId, worldId) => {
+      const { pathname, search, hash } = new URL(
+        toPath({ ...fleet, organizationId, projectId, worldId }),
+        'https://orrery.example',
+      )
+      expect(pathname).toMatch(/^\/console\/((organizations|projects|worlds)\/[\w-]+\/)*$/)
+      expect(search + hash).toBe('')
+    }),
+  )
+})
+
+test('leads an id that no URL has to what is above it', () => {
+  expect(toPath({ ...world, projectId: 'prj-/../../../../../openapi' })).toBe('/console/organizations/org-1/')
+  expect(toPath({ ...world, worldId: '..', tab: 'logs' })).toBe('/console/organizations/org-1/projects/proj_2/')
+})
+
+test('reads every page that it writes', () => {
+  for (const page of pages) expect(parse(toPath({ ...fleet, page }))).toEqual({ ...fleet, page })
 })
 
 test('writes no more than a place has', () => {
   expect(toPath(fleet)).toBe('/console/')
   expect(toPath({ ...fleet, tab: 'logs', run: 'run-1' })).toBe('/console/')
+  expect(toPath({ ...fleet, page: 'usage', filter: 'a', sort: '-age' })).toBe('/console/usage/')
   expect(toPath({ ...world, tab: 'logs', run: 'run-1', filter: 'a' })).toBe(
     '/console/organizations/org-1/projects/proj_2/worlds/wld-3/logs/?q=a&run=run-1',
   )

@@ -66,6 +66,8 @@ test('has the members of the world, and no reason for a running world without a 
     address: '10.0.0.1:7777',
     capacity: 10,
     createdAtMs: Date.parse('2026-01-01T00:00:00.000Z'),
+    startedAtMs: 0,
+    readySinceMs: Date.parse('2026-01-02T03:04:05.000Z'),
     labels: { team: 'events' },
   })
   expect(toRow(aWorld(statusOf('Inactive')))).toMatchObject({ build: '', address: '', reason: '' })

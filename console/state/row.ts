@@ -28,6 +28,10 @@ export type Row = {
   readonly capacity: number
   /** 0 if it is unknown. */
   readonly createdAtMs: number
+  /** Time when the present run was requested, or 0 without a run. */
+  readonly startedAtMs: number
+  /** Time since which players can enter, or 0 while they cannot. A server that was replaced within a run became ready again. */
+  readonly readySinceMs: number
   readonly labels: Readonly<Record<string, string>>
 }
 
@@ -52,9 +56,14 @@ export const toRow = (world: FeedWorld): Row => {
     address: addressOf(status),
     capacity: world.capacity ?? 0,
     createdAtMs: Date.parse(world.createdAt) || 0,
+    startedAtMs: Date.parse(status.startedAt ?? '') || 0,
+    readySinceMs: Date.parse(readySince(status) ?? '') || 0,
     labels: world.labels ?? {},
   }
 }
+
+const readySince = ({ conditions }: World['status']): string | undefined =>
+  conditions.find(({ type, status }) => type === 'Ready' && status === 'True')?.lastTransitionAt
 
 /** Returns where players connect: the WebSocket URL if there is one, else `host:port`. */
 export const addressOf = ({ addresses = [], address }: World['status']): string => {

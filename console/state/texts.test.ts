@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
 import { explainFailure } from './texts.ts'
 
-const explain = (status: number, code = 'unknown', more: { requestId?: string; retryAfterSeconds?: number } = {}) =>
+const explain = (
+  status: number,
+  code = 'unknown',
+  more: { detail?: string; requestId?: string; retryAfterSeconds?: number } = {},
+) =>
   explainFailure({
     status,
     code,
@@ -51,4 +55,10 @@ test('has the id of the request, and says whom to tell it', () => {
   expect(requestId).toBe('req-1')
   expect(remedy).toContain('request id')
   expect(explain(500, 'internal_error').remedy).not.toContain('request id')
+})
+
+test('names the limit that was reached, if the API says it', () => {
+  expect(explain(409, 'limit_reached', { detail: 'It has 50 of 50 worlds (maxWorlds).' }).limit).toBe('maxWorlds')
+  expect(explain(409, 'limit_reached').limit).toBeUndefined()
+  expect(explain(409, 'conflict', { detail: 'About maxWorlds.' }).limit).toBeUndefined()
 })

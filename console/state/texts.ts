@@ -11,6 +11,8 @@ export type FailureText = {
   readonly remedy: string
   /** The id by which the operators of the platform find the request in the log. */
   readonly requestId: string | undefined
+  /** The name of the limit that was reached, such as `maxWorlds`, if the API says it. */
+  readonly limit: string | undefined
 }
 
 type Text = { readonly title: string; readonly remedy: string | ((failure: Failure) => string) }
@@ -94,5 +96,9 @@ export const explainFailure = (failure: Failure): FailureText => {
   const { status, code, detail, requestId } = failure
   const { title, remedy } =
     (Object.hasOwn(textsByCode, code) ? textsByCode[code] : textsByStatus[status === 400 ? 422 : status]) ?? unknown
-  return { title, detail, remedy: typeof remedy === 'string' ? remedy : remedy(failure), requestId }
+  const text = typeof remedy === 'string' ? remedy : remedy(failure)
+  return { title, detail, remedy: text, requestId, limit: limitIn(failure) }
 }
+
+const limitIn = ({ code, detail }: Failure): string | undefined =>
+  code === 'limit_reached' ? /\bmax[A-Z]\w{1,40}\b/.exec(detail)?.[0] : undefined

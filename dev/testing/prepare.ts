@@ -19,7 +19,17 @@ type Need = {
   readonly obtain: (options: { env: NodeJS.ProcessEnv; progress: (line: string) => void }) => Promise<unknown>
 }
 
-const servers: readonly Stage[] = ['integration', 'faults', 'timing', 'clients', 'model', 'specs', 'soak', 'crash']
+const servers: readonly Stage[] = [
+  'integration',
+  'faults',
+  'timing',
+  'clients',
+  'model',
+  'specs',
+  'pictures',
+  'soak',
+  'crash',
+]
 
 const needs: readonly Need[] = [
   {

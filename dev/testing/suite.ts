@@ -26,6 +26,7 @@ const limitsMs = {
   clients: 40 * minuteMs,
   model: 60 * minuteMs,
   specs: 30 * minuteMs,
+  pictures: 20 * minuteMs,
   values: 60 * minuteMs,
   soak: 90 * minuteMs,
   crash: 300 * minuteMs,

@@ -102,6 +102,11 @@ export const tableBounds: Readonly<Record<string, TableBound>> = {
     file: 'api/platform/database/partitions/plan.test.ts',
     title: 'drops a partition as soon as its last change is older than the retention',
   },
+  realtime_tickets: {
+    bound: '10,000 of each organization, until a minute after their expiry',
+    file: 'test/integration/realtime/tickets.test.ts',
+    title: 'a credential has at most 1,000 open tickets, and an organization 10,000, and none ends early',
+  },
   revoked_tokens: {
     bound: '10,000 of each organization, until they have expired',
     file: kept,

@@ -1,6 +1,7 @@
 import { withDefined } from '#shared/optional.ts'
 import type { TemporaryReason } from '#shared/why/reasons.ts'
 import { askOperator, type TroubleReason } from '#shared/why/remedies.ts'
+import { waitingFor } from '#shared/why/wording.ts'
 import type { Pod, PodRole } from './pod.ts'
 import { containerStatusOf } from './podState.ts'
 
@@ -40,8 +41,8 @@ export const explainWaiting = (pod: Pod, role: PodRole): Diagnosis => {
     return explainContainer(pod, role, waiting.reason, waiting.message)
   }
   if (pod.spec?.nodeName === undefined) return pendingDiagnosis('Starting', 'Waiting for a node.')
-  if (pod.status?.phase !== 'Running') return pendingDiagnosis('Starting', `Waiting for the ${role} to start.`)
-  return pendingDiagnosis('Starting', `Waiting for the ${role} to become ready.`)
+  if (pod.status?.phase !== 'Running') return pendingDiagnosis('Starting', `${waitingFor(role)} start.`)
+  return pendingDiagnosis('Starting', `${waitingFor(role)} become ready.`)
 }
 
 const unschedulable: Record<PodRole, string> = {

@@ -13,6 +13,9 @@ export const failureMessages = {
   late: (failure: string): string => `The server was not ready in time: ${lowerFirst(failure)}`,
 }
 
+/** The beginning of the message of a pod that has a node and is not ready yet. `role` is `server` or `bot`. */
+export const waitingFor = (role: string): string => `Waiting for the ${role} to`
+
 /** Returns how often something happened, in words. */
 export const formatTimes = (times: number): string => (times === 1 ? 'once' : `${times} times`)
 

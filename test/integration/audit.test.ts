@@ -120,8 +120,11 @@ const preparations: Record<string, (tenant: Tenant, ids: Record<string, string>)
   purgeProject: ({ rest }) => rest.call('DELETE', '/api/organizations/projects/current/'),
   purgeOrganization: ({ rest, scope }) => rest.call('DELETE', `/api/organizations/${scope.organizationId}/`),
 }
-/** An endpoint with a body that changes nothing, and one that leaves a record for each world (contract/bulk.test.ts). */
-const others = ['resolveBuildAndContent', 'actOnWorlds']
+/**
+ * An endpoint with a body that changes nothing, one that leaves a record for each world (contract/bulk.test.ts), and one that leaves
+ * none (realtime/tickets.test.ts).
+ */
+const others = ['resolveBuildAndContent', 'actOnWorlds', 'createRealtimeTicket']
 const writing = endpoints.filter(({ method, operationId }) => method !== 'get' && !others.includes(operationId))
 
 /** A tenant, with a key that has full access to it, and the ids that paths name. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import axe from 'axe-core'
+import base58 from 'bs58'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest'
 import { findChromium } from '#dev/programs.ts'
@@ -37,8 +38,9 @@ export const describeConsole = describe.skipIf(findChromium(process.env) === und
 
 /**
  * Opens pages of the console of an API, in one browser for the file. After each test it closes them, and fails the test if one of
- * them had a console error or warning, an error, a dialog, a violation of its policy, a request to another origin, or a key in
- * the URL, the history or a storage. The pages of a failed test are pictures in the folder of the logs.
+ * them had a console error or warning, an error, a dialog, a violation of its policy, a request to another origin, a WebSocket without
+ * a ticket, or a key in the URL, the history, a storage or the handshake of a WebSocket. The pages of a failed test are pictures in
+ * the folder of the logs.
  */
 export const aConsole = (originOf: () => string) => {
   let browser: Browser
@@ -120,7 +122,23 @@ const watch = async (page: Page, { origin, mayLog }: { origin: string; mayLog: r
     const { pathname, search } = new URL(request.url())
     if (/^\/api\/(?!realtime\/)/.test(pathname)) requests.push(`${request.method()} ${pathname}${search}`)
   })
-  page.on('websocket', (socket) => visit(socket.url()))
+  let isConnected = false
+  page.on('websocket', (socket) => {
+    visit(socket.url())
+    socket.on('framereceived', () => {
+      isConnected = true
+    })
+  })
+  const handshakes: string[] = []
+  const cdp = await context.newCDPSession(page)
+  await cdp.send('Network.enable')
+  cdp.on('Network.webSocketWillSendHandshakeRequest', ({ request }) => {
+    const protocols = new Headers(request.headers).get('sec-websocket-protocol') ?? ''
+    const lists = protocols.split(/, */).map((each) => base58.decodeUnsafe(each) ?? '')
+    const sent = [JSON.stringify(request.headers), ...lists.map((list) => Buffer.from(list).toString())].join('\n')
+    if (!sent.includes('x-realtime-ticket:')) faults.push('a handshake of a WebSocket without a ticket')
+    handshakes.push(sent)
+  })
   page.on('framenavigated', (frame) => urls.push(frame.url()))
   await page.exposeFunction('reportPolicy', (text: string) => faults.push(`policy: ${text}`))
   await page.addInitScript({
@@ -156,6 +174,9 @@ const watch = async (page: Page, { origin, mayLog }: { origin: string; mayLog: r
           JSON.stringify(await context.storageState({ indexedDB: true })),
         ),
         ...(kept.length > (mayKeep ? 1 : 0) ? ['a key in sessionStorage'] : []),
+        ...secretsIn('the handshake of a WebSocket', handshakes.join('\n')),
+        // Without the event of the handshake, or the list in it, no key would ever be found.
+        ...(isConnected && handshakes.length === 0 ? ['a connection without the event of its handshake'] : []),
         ...secretsIn('the text of the page', text),
       ]
     },

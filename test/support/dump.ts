@@ -10,7 +10,8 @@ const tablesOfTheBackground = ['cluster_states', 'cluster_containers', 'held_swe
 const pools = new Map<string, pg.Pool>()
 
 /**
- * Returns every row of every table, without the tables and columns that are written in the background. `waiting` reports whether a push is pending.
+ * Returns every row of every table, without the tables and columns that are written in the background. `waiting` reports whether a
+ * push is pending.
  */
 export const dumpRows = async (databaseUrl: string): Promise<{ rows: Record<string, string[]>; waiting: boolean }> => {
   const known = pools.get(databaseUrl)

@@ -1,4 +1,5 @@
 import type { RecentNames } from '#api/platform/audit/recentNames.ts'
+import type { CredentialHeader } from '#api/platform/auth/authenticate.ts'
 import type { KeyCache } from '#api/platform/auth/keyCache.ts'
 import type { KeyUsage } from '#api/platform/auth/keyUsage.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
@@ -102,6 +103,8 @@ export type Deps = {
 /** The dependencies with the principal and the scope of one request. The id of a missing scope header is ''. */
 export type Context = Deps & {
   readonly principal: Principal
+  /** Returns the header with the credential of the request. It is a secret. */
+  readonly credentialHeader: () => CredentialHeader | undefined
   readonly organizationId: string
   readonly projectId: string
   readonly worldId: string

@@ -11,3 +11,6 @@ export type ScopeRef = { readonly kind: ScopeKind } & ScopeIds
 export const organizationHeader = 'x-svc-organization-id'
 export const projectHeader = 'x-svc-project-id'
 export const worldHeader = 'x-svc-world-id'
+
+/** The header of a realtime handshake with a ticket in place of a credential. */
+export const ticketHeader = 'x-realtime-ticket'

@@ -7,12 +7,12 @@ import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { type PageReader, readPage } from '#api/platform/database/readPage.ts'
 import { optional } from '#api/platform/http/fields.ts'
 import { isWithinNetworks } from '#api/platform/http/networks.ts'
-import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
+import { type Paged, toPage, toPaged } from '#api/platform/http/page.ts'
 import { found, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/once.ts'
 import { fingerprintOf, maskedApiKey, newApiKey } from '#api/platform/secrets/apiKey.ts'
 import { mayGrant, pathOf, strongestVerb } from '#shared/domain/permissions.ts'
-import type { ApiKeyAnswer, CreateApiKey, PatchApiKey, RotateApiKey, RotatedApiKey } from './schema.ts'
+import type { ApiKeyAnswer, ApiKeysQuery, CreateApiKey, PatchApiKey, RotateApiKey, RotatedApiKey } from './schema.ts'
 import { type ApiKeyRow, apiKeys } from './table.ts'
 
 const forget = (ctx: Context, apiKeyId: string): void => {
@@ -80,13 +80,13 @@ const recordReplay = async (ctx: Context, { apiKey }: { apiKey: string }): Promi
 }
 
 /**
- * Returns a page of the organization's API keys, oldest first. An organization has one page at a time, since decrypting key strings takes
- * long.
+ * Returns a page of the organization's API keys, oldest first. An organization has one page with key strings at a time, since decrypting
+ * them takes long.
  */
-export const listApiKeys = (ctx: Context, page: Page): Promise<Paged<ApiKeyAnswer>> =>
-  ctx.runLargeRead(ctx.organizationId, async () => {
-    // A large page has its turn already.
-    const reader: PageReader = { db: ctx.db, lease: ctx.lease, runLargeRead: (_, read) => read() }
+export const listApiKeys = (ctx: Context, query: ApiKeysQuery): Promise<Paged<ApiKeyAnswer>> => {
+  const isMasked = query.keyStrings === 'masked'
+  const list = async (reader: PageReader): Promise<Paged<ApiKeyAnswer>> => {
+    const page = toPage(query)
     const read = await readPage(reader, getTableColumns(apiKeys), {
       from: apiKeys,
       where: and(eq(apiKeys.organizationId, ctx.organizationId), whereAfterCursor(apiKeys, page)),
@@ -94,8 +94,14 @@ export const listApiKeys = (ctx: Context, page: Page): Promise<Paged<ApiKeyAnswe
       limit: page.limit,
     })
     const { items, ...next } = toPaged(read)
-    return { ...next, items: await presentAll(ctx, items) }
-  })
+    return { ...next, items: await presentAll(ctx, items, { isMasked }) }
+  }
+  if (isMasked) return list(ctx)
+  // A large page has its turn already.
+  return ctx.runLargeRead(ctx.organizationId, () =>
+    list({ db: ctx.db, lease: ctx.lease, runLargeRead: (_, read) => read() }),
+  )
+}
 
 /**
  * Changes an API key. Omitted fields stay unchanged. Deactivating needs only `*` on the organization. Any other change
@@ -240,15 +246,20 @@ const maxNamedKeys = 32
 /**
  * Converts rows to responses. Other requests have turns in between. Key strings are shown to callers that manage keys and could
  * have created the same key, since reading a stronger key would give its permissions to the caller. Each reading leaves an audit
- * record.
+ * record. With `isMasked`, no string is shown.
  */
-const presentAll = async (ctx: Context, rows: readonly ApiKeyRow[]): Promise<ApiKeyAnswer[]> => {
-  const manages = strongestVerb(ctx.principal.permissions, pathOf(ctx.organizationId)) === '*'
+const presentAll = async (
+  ctx: Context,
+  rows: readonly ApiKeyRow[],
+  { isMasked = false } = {},
+): Promise<ApiKeyAnswer[]> => {
+  const mayShow = !isMasked && strongestVerb(ctx.principal.permissions, pathOf(ctx.organizationId)) === '*'
+  const nowMs = ctx.clock.now()
   const shown: string[] = []
   const presentRow = (row: ApiKeyRow): ApiKeyAnswer => {
-    if (!manages || !holdsAllOf(ctx, row)) return present(row, maskedApiKey)
+    if (!mayShow || !holdsAllOf(ctx, row)) return present(row, { nowMs, keyString: maskedApiKey })
     shown.push(row.id)
-    return present(row, ctx.sealer.open(row.sealed, apiKeyContext(row)))
+    return present(row, { nowMs, keyString: ctx.sealer.open(row.sealed, apiKeyContext(row)) })
   }
   const answers: ApiKeyAnswer[] = []
   for (let at = 0; at < rows.length; at += keysPerSlice) {
@@ -260,7 +271,7 @@ const presentAll = async (ctx: Context, rows: readonly ApiKeyRow[]): Promise<Api
   return answers
 }
 
-const present = (row: ApiKeyRow, keyString: string): ApiKeyAnswer => ({
+const present = (row: ApiKeyRow, { nowMs, keyString }: { nowMs: number; keyString: string }): ApiKeyAnswer => ({
   documentId: row.id,
   displayName: row.displayName,
   isActive: row.isActive,
@@ -271,5 +282,9 @@ const present = (row: ApiKeyRow, keyString: string): ApiKeyAnswer => ({
   keyString,
   ...optional('expiresAt', row.expiresAt?.toISOString()),
   ...optional('lastUsedAt', row.lastUsedAt?.toISOString()),
+  ...optional('previousValidUntil', laterThan(nowMs, row.previousValidUntil)?.toISOString()),
   ...optional('allowedNetworks', row.allowedNetworks),
 })
+
+const laterThan = (nowMs: number, at: Date | null): Date | undefined =>
+  at !== null && at.getTime() > nowMs ? at : undefined

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { endpoint, toPageReply } from '#api/domain/endpoint/endpoint.ts'
-import { pageQuery, toPage } from '#api/platform/http/page.ts'
 import { apiKeyExists, createApiKey, deleteApiKey, listApiKeys, patchApiKey, rotateApiKey } from './apiKeys.ts'
 import { getCurrentCredential } from './current.ts'
 import {
   apiKeyAnswer,
+  apiKeysQuery,
   createApiKeyBody,
   createdApiKey,
   currentCredential,
@@ -46,10 +46,10 @@ export const apiKeyEndpoints = [
     tag,
     scope: 'organization',
     needs: ['organization', 'r'],
-    query: pageQuery,
+    query: apiKeysQuery,
     answer: z.array(apiKeyAnswer),
     answerHeaders: ['link'],
-    handle: async (ctx, { query }) => toPageReply(await listApiKeys(ctx, toPage(query))),
+    handle: async (ctx, { query }) => toPageReply(await listApiKeys(ctx, query)),
   }),
   endpoint({
     method: 'post',

@@ -3,6 +3,7 @@ import { permissionField } from '#api/domain/access/permissions.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
 import { boundedText, maxNameLength, shownId, shownInstant } from '#api/platform/http/fields.ts'
 import { networkPattern } from '#api/platform/http/networks.ts'
+import { pageQuery } from '#api/platform/http/page.ts'
 import { maskedApiKey } from '#api/platform/secrets/apiKey.ts'
 import { instant } from '#shared/domain/common.ts'
 
@@ -75,6 +76,19 @@ export const patchApiKeyBody = z
   })
   .meta({ id: 'PatchApiKey', examples: [{ displayName: 'Old matchmaker', isActive: false }] })
 
+/** The query of `GET /api/organizations/apiKeys/`. */
+export const apiKeysQuery = pageQuery.extend({
+  keyStrings: z
+    .enum(['masked'])
+    .optional()
+    .meta({
+      description: 'With `masked`, no key string is shown, and no audit record is written.',
+      examples: ['masked'],
+    }),
+})
+
+const previousValidUntil = () => shownInstant('Time until which the replaced string stays valid.')
+
 /** An API key in a response. The key string is masked unless the caller may read it. */
 export const apiKeyAnswer = z
   .object({
@@ -93,6 +107,11 @@ export const apiKeyAnswer = z
     }),
     expiresAt: shownInstant('Time from which the key is refused.').exactOptional(),
     lastUsedAt: shownInstant('Time of the last use, written at most once a minute.').exactOptional(),
+    previousValidUntil: previousValidUntil()
+      .exactOptional()
+      .describe(
+        'Time until which the string before the last rotation stays valid. Absent if it is not valid any more.',
+      ),
     allowedNetworks: z.array(z.string()).exactOptional().describe('The CIDR blocks from which the key may be used.'),
   })
   .meta({
@@ -121,7 +140,7 @@ export const rotateApiKeyBody = z
 
 /** The answer of `POST /api/organizations/apiKeys/{apiKeyId}/rotate/`: the new string and the expiry of the old one. */
 export const rotatedApiKey = z
-  .object({ apiKey, previousValidUntil: shownInstant('Time until which the replaced string stays valid.') })
+  .object({ apiKey, previousValidUntil: previousValidUntil() })
   .meta({ id: 'RotatedApiKey', examples: [{ apiKey: maskedApiKey, previousValidUntil: exampleInstant }] })
 
 /** The credential of a request in a response, without a secret. */
@@ -154,6 +173,7 @@ export const currentCredential = z
   })
 
 export type CurrentCredential = z.output<typeof currentCredential>
+export type ApiKeysQuery = z.output<typeof apiKeysQuery>
 export type RotateApiKey = z.output<typeof rotateApiKeyBody>
 export type RotatedApiKey = z.input<typeof rotatedApiKey>
 export type CreateApiKey = z.output<typeof createApiKeyBody>

@@ -21,7 +21,7 @@ import { pathOf } from '#shared/domain/permissions.ts'
 import { isRunning } from '#shared/domain/phases.ts'
 import { type BulkAction, type BulkAnswer, maxBulkWorlds } from './schema.ts'
 
-type Target = Pick<WorldRow, 'id' | 'projectId' | 'phase'>
+type Target = Pick<WorldRow, 'id' | 'projectId'>
 type Result = BulkAnswer['results'][number]
 
 /** The maximum number of worlds that are changed at the same time. Each needs a connection of the organization's share. */
@@ -59,7 +59,7 @@ const findTargets = async (ctx: Context, { ids, filter, expectedCount }: BulkAct
   const wanted = ids === undefined ? whereMatching(filter ?? {}) : inArray(worlds.id, ids)
   const findIn = (db: Queries): Promise<Target[]> =>
     db
-      .select({ id: worlds.id, projectId: worlds.projectId, phase: worlds.phase })
+      .select({ id: worlds.id, projectId: worlds.projectId })
       .from(worlds)
       .where(and(whereInScope(ctx), whereReadable(ctx), wanted, isNull(worlds.deletingAt)))
       .orderBy(asc(worlds.createdAt), asc(worlds.id))
@@ -93,15 +93,23 @@ const act = async (
 }
 
 const actOnWorld = async (request: Context, action: BulkAction['action'], target: Target): Promise<void> => {
-  const { id, projectId, phase } = target
+  const { id, projectId } = target
   authorise(request, pathOf(request.organizationId, projectId, id), 'w')
-  // The operation that does the same with one world.
+  let isIdle = false
+  // The operation that does the same with one world. A transaction that changes nothing leaves no record.
   const about = { action: action === 'restart' ? 'startWorld' : `${action}World`, resources: [id], fields: [] }
-  const ctx = auditAs({ ...request, projectId }, about)
+  const ctx = auditAs({ ...request, projectId }, { ...about, isRecorded: () => isIdle })
   if (action === 'delete') return deleteWorld(ctx, id)
-  // The world is in the desired state already, or does not run and cannot be restarted.
-  if (isRunning({ phase }) === (action === 'start')) return
-  request.countStart(projectId, id)
-  if (action === 'stop') return stopWorld(ctx, id)
-  await startWorld(ctx, id, { only: action === 'start' ? 'stopped' : 'running' })
+  const needs = (row: WorldRow): boolean => {
+    isIdle = !needsAction(action, row)
+    if (!isIdle) request.countStart(projectId, id)
+    return !isIdle
+  }
+  await (action === 'stop' ? stopWorld(ctx, id, { needs }) : startWorld(ctx, id, { needs }))
+}
+
+/** Reports whether a world is not in the desired state yet. A restart needs a run, and a stop a run or a start that waits. */
+const needsAction = (action: 'start' | 'stop' | 'restart', row: WorldRow): boolean => {
+  if (action === 'start') return !isRunning(row)
+  return isRunning(row) || (action === 'stop' && row.waitsSince !== null)
 }

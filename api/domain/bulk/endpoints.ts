@@ -10,7 +10,7 @@ export const bulkEndpoints = [
     operationId: 'actOnWorlds',
     summary: 'Start, stop, restart or delete many worlds',
     description:
-      'Acts on the worlds of `ids`, or on those that match `filter`, each in its own transaction. Starts leave running worlds as they are. Stops and restarts leave worlds that do not run; a restart is a new run.',
+      'Acts on the worlds of `ids`, or on those that match `filter`, each in its own transaction. Starts leave running worlds as they are. Stops and restarts leave worlds that do not run; a stop also ends a start that waits. A restart is a new run.',
     tag: 'Worlds',
     scope: 'organization?project',
     listing: true,

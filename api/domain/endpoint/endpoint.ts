@@ -98,7 +98,7 @@ export type Description = {
   /** The media types of a response that is streamed. The handler chooses one by the Accept header. */
   readonly streams?: readonly string[]
   /** Default: 200. */
-  readonly status?: 200 | 204
+  readonly status?: 200 | 201 | 204
   readonly answerDescription?: string
   /** The response headers to document. */
   readonly answerHeaders?: readonly ('etag' | 'link' | 'location')[]
@@ -116,7 +116,7 @@ export type Description = {
    * audit record.
    */
   readonly auditsOncePerMinute?: true
-  /** The service function writes its audit records itself, with `auditAs`. */
+  /** The service function writes its audit records itself, with `auditAs`, or the request needs none. */
   readonly auditsItself?: true
   /** The service function runs its parts with `runInShare` itself, because several of them run at the same time. */
   readonly sharesItself?: true

@@ -108,10 +108,15 @@ test('the largest document can be written at the lowest rate', () => {
 })
 
 test('counts failed credentials per address', () => {
-  const { countFailure } = createRateLimits(createFakeClock(), options, oneRequest)
-  for (let at = 0; at < 3; at += 1) countFailure('192.0.2.1')
+  const { countFailure, checkFailures } = createRateLimits(createFakeClock(), options, oneRequest)
+  for (let at = 0; at < 3; at += 1) {
+    checkFailures('192.0.2.1')
+    countFailure('192.0.2.1')
+  }
+  expect(() => checkFailures('192.0.2.1')).toThrow(expect.objectContaining({ headers: { 'retry-after': '20' } }))
   expect(() => countFailure('192.0.2.1')).toThrow(
     expect.objectContaining({ code: 'rate_limited', headers: { 'retry-after': '20' } }),
   )
+  checkFailures('192.0.2.2')
   countFailure('192.0.2.2')
 })

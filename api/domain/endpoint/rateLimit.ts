@@ -105,6 +105,8 @@ export const createRateLimits = (
     const rate = `${perSecond} bytes of documents per second for the organization with a burst of ${burst} (maxDocumentBytesPerSecond)`
     throw tooMany(rate, nextInSeconds, {})
   }
+  const tooManyFailures = (nextInSeconds: number): Problem =>
+    tooMany(`${perMinute} failed credentials per minute and address`, nextInSeconds, {})
   const policy = `${options.burst};w=${Math.ceil(options.burst / options.requestsPerSecond)}`
   return {
     /** Counts a request and returns the headers of its response. Throws a 429 above the limit. */
@@ -125,10 +127,15 @@ export const createRateLimits = (
       if (principal.organizationId !== undefined) takeShare(principal.organizationId, headers)
       return headers
     },
+    /** Throws a 429 for a client address that has no failed credential left. Counts nothing. */
+    checkFailures: (address: string): void => {
+      const { taken, nextInSeconds } = failures.take(addressBlock(address), failureRate, { count: 0, needed: 1 })
+      if (!taken) throw tooManyFailures(nextInSeconds)
+    },
     /** Counts a missing or invalid credential by client address. Throws a 429 above the limit. */
     countFailure: (address: string): void => {
       const { taken, nextInSeconds } = failures.take(addressBlock(address), failureRate)
-      if (!taken) throw tooMany(`${perMinute} failed credentials per minute and address`, nextInSeconds, {})
+      if (!taken) throw tooManyFailures(nextInSeconds)
     },
     /**
      * Counts a start or stop of a world by the ids of the request. Throws a 429 above the limit. The world may not exist

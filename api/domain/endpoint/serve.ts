@@ -10,7 +10,7 @@ import {
   type ScopeRef,
   worldHeader,
 } from '#api/domain/access/scope.ts'
-import type { Credential } from '#api/platform/auth/authenticate.ts'
+import { type Credential, type CredentialHeader, credentialHeaderOf } from '#api/platform/auth/authenticate.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import type { Lease } from '#api/platform/fairness/budget.ts'
 import { answer } from '#api/platform/http/answer.ts'
@@ -63,7 +63,12 @@ type Caller = Pick<Context, 'principal' | 'organizationId'>
 /** The dependencies of `serve`. */
 export type Runtime = {
   readonly deps: Deps
-  readonly authenticate: (c: HonoContext<Env>, accepted: Credential) => Promise<Principal>
+  /** Authenticates a request by its headers, or by `header` instead. */
+  readonly authenticate: (
+    c: HonoContext<Env>,
+    accepted: Credential,
+    header?: CredentialHeader | undefined,
+  ) => Promise<Principal>
   readonly limits: RateLimits
   /** Returns the client address of a request. */
   readonly addressOf: (c: HonoContext<Env>) => string
@@ -92,6 +97,7 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
     ...runtime.deps,
     ...ids,
     principal,
+    credentialHeader: () => credentialHeaderOf(c),
     lease,
     idempotency: undefined,
     checkConditions: async () => undefined,

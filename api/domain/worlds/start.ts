@@ -4,7 +4,6 @@ import { resolveBuild } from '#api/domain/builds/builds.ts'
 import { lockLimits } from '#api/domain/organizations/organizations.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { statement } from '#api/platform/database/statement.ts'
-import { isRunning } from '#shared/domain/phases.ts'
 import type { RunUse } from '#shared/domain/runUse.ts'
 import { changeWorld, writeChange } from './change.ts'
 import { checkStart, type StartFacts, startDelayMs, startWindowMs } from './startRules.ts'
@@ -12,16 +11,16 @@ import { deployments, type WorldRow, whereOpen } from './table.ts'
 import { toStart } from './transitions.ts'
 
 /**
- * Starts a new run, whatever the state, or only of a world that is `stopped` or `running`; another one stays as it is. Throws a 422 for a build that does
- * not resolve, and what `checkStart` throws. Starts with kubectl have the same facts, changes and writes in sync.
+ * Starts a new run, whatever the state, unless `needs` returns false for the locked row. Throws a 422 for a build that does not resolve,
+ * and what `checkStart` throws. Starts with kubectl have the same facts, changes and writes in sync.
  */
 export const startWorld = async (
   ctx: Context,
   worldId: string,
-  { only }: { only?: 'stopped' | 'running' } = {},
+  { needs }: { needs?: (row: WorldRow) => boolean } = {},
 ): Promise<void> => {
   await changeWorld(ctx, worldId, async (tx, row, made) => {
-    if (only !== undefined && isRunning(row) !== (only === 'running')) return
+    if (needs?.(row) === false) return
     const build = await resolveBuild(tx, ctx.organizationId, row.runtime.build)
     const start = toStart(row, { runId: ctx.newId('run'), now: made.now, build, clusterOf: ctx.clusterOf })
     const facts = await readStartFacts(ctx, tx, row, { now: made.now, write: () => writeChange(tx, row, start, made) })

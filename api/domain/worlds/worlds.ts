@@ -131,9 +131,14 @@ export const setWorldPicture = async (
   return { answer: await getWorld(ctx, worldId), previous: before.pictureUrl }
 }
 
-/** Stops a world. The phase is Stopped at once; the server drains afterwards. */
-export const stopWorld = async (ctx: Context, worldId: string): Promise<void> => {
+/** Stops a world, unless `needs` returns false for the locked row. The phase is Stopped at once; the server drains afterwards. */
+export const stopWorld = async (
+  ctx: Context,
+  worldId: string,
+  { needs }: { needs?: (row: WorldRow) => boolean } = {},
+): Promise<void> => {
   await changeWorld(ctx, worldId, async (tx, row, made) => {
+    if (needs?.(row) === false) return
     const stop = toStop(row, made)
     await writeChange(tx, row, isRunning(row) ? stop : { ...stop, events: [] }, made)
   })

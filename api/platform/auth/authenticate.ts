@@ -9,6 +9,16 @@ import { anonymous, type Principal } from './principal.ts'
 /** The kinds of credential that an endpoint accepts. */
 export type Credential = 'none' | 'key' | 'token' | 'keyOrToken'
 
+/** A header with a credential. The value is a secret. */
+export type CredentialHeader = readonly [name: 'x-api-key' | 'authorization', value: string]
+
+/** Returns the header with the credential of a request, or undefined if it has none. A key takes precedence over a token. */
+export const credentialHeaderOf = (c: HonoContext): CredentialHeader | undefined => {
+  const [apiKey, authorization] = [c.req.header('x-api-key'), c.req.header('authorization')]
+  if (apiKey !== undefined) return ['x-api-key', apiKey]
+  return authorization === undefined ? undefined : ['authorization', authorization]
+}
+
 /** The detail and the challenge of a 401 for a request without a credential. */
 const missing: Record<Exclude<Credential, 'none'>, readonly [detail: string, challenge: string]> = {
   key: ['The request has no API key. Send the header x-api-key.', 'ApiKey'],
@@ -42,7 +52,7 @@ type Options = {
 /**
  * Returns a function that authenticates a request. It throws a 401 if the credential is missing or invalid. A valid token is
  * authenticated even where only keys are accepted, so that the caller can refuse it with a 403. If a request has both, the key
- * takes precedence, except where only tokens are accepted.
+ * takes precedence, except where only tokens are accepted. `header` replaces the headers of the request.
  */
 export const createAuthenticator = (options: Options) => {
   const { rootApiKey, previousRootApiKey, platform, keys, onUse, verify, addressOf, countFailure } = options
@@ -77,15 +87,20 @@ export const createAuthenticator = (options: Options) => {
     if (principal !== undefined) return principal
     throw refusal(c, 'The Bearer token in the header Authorization is invalid.', 'Bearer error="invalid_token"')
   }
-  return async (c: HonoContext, accepted: Credential): Promise<Principal> => {
+  return async (c: HonoContext, accepted: Credential, header = headerFor(c, accepted)): Promise<Principal> => {
     if (accepted === 'none') return anonymous(addressOf(c))
-    const apiKey = accepted === 'token' ? undefined : c.req.header('x-api-key')
-    if (apiKey !== undefined) return authenticateKey(c, apiKey)
-    const authorization = c.req.header('authorization')
-    if (authorization !== undefined) return authenticateToken(c, authorization)
+    const [name, value = ''] = header ?? []
+    if (name === 'x-api-key') return authenticateKey(c, value)
+    if (name === 'authorization') return authenticateToken(c, value)
     const [detail, challenge] = missing[accepted]
     throw refusal(c, detail, challenge)
   }
+}
+
+const headerFor = (c: HonoContext, accepted: Credential): CredentialHeader | undefined => {
+  const token = c.req.header('authorization')
+  if (accepted !== 'token') return credentialHeaderOf(c)
+  return token === undefined ? undefined : ['authorization', token]
 }
 
 const isAllowedFrom = ({ allowedNetworks }: Principal, address: string): boolean =>

@@ -1,6 +1,6 @@
 import { type CommandKind, commandsFor } from '#console/state/commands.ts'
+import { CopyButton } from '../pieces.tsx'
 import type { PageState } from './page.ts'
-import { CopyButton } from './pieces.tsx'
 
 const names: Readonly<Record<CommandKind, string>> = {
   start: 'Start',

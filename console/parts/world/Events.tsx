@@ -1,7 +1,8 @@
 import type { Event } from '#client/operations.ts'
 import { hrefOf } from '../../live/location.ts'
-import { type PageState, useLoader } from './page.ts'
-import { Loaded, Said, Scrolled, Time } from './pieces.tsx'
+import { Loaded, Said, Scrolled, Time } from '../pieces.tsx'
+import { useLoader } from '../useLoader.ts'
+import type { PageState } from './page.ts'
 
 /** The recent events of a world, newest first. */
 export const Events = ({ page }: { readonly page: PageState }) => {

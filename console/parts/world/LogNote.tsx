@@ -1,7 +1,7 @@
 import { formatDuration } from '#console/state/format.ts'
 import { now } from '../../live/fleet.ts'
 import type { LogReader } from '../../live/log.ts'
-import { Said } from './pieces.tsx'
+import { Said } from '../pieces.tsx'
 
 /** Says whether the log is followed, why it ended, and when it is read again. */
 export const LogNote = ({ log, isEmpty }: { readonly log: LogReader; readonly isEmpty: boolean }) => {

@@ -7,10 +7,11 @@ import { toVisible } from '#console/state/visible.ts'
 import { rowOf } from '../../live/fleet.ts'
 import { goTo, place } from '../../live/location.ts'
 import { type LogReader, openLog } from '../../live/log.ts'
+import { Loaded, writeTime } from '../pieces.tsx'
+import { useLoader } from '../useLoader.ts'
 import { LogNote } from './LogNote.tsx'
 import { LogLinesView } from './LogView.tsx'
-import { type PageState, useLoader } from './page.ts'
-import { Loaded, writeTime } from './pieces.tsx'
+import type { PageState } from './page.ts'
 
 /** The log of a run of a world, which is followed. */
 export const Logs = ({ page }: { readonly page: PageState }) => {

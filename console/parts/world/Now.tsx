@@ -5,8 +5,9 @@ import { safeLink } from '#console/state/link.ts'
 import type { Condition } from '#console/state/row.ts'
 import { toVisible } from '#console/state/visible.ts'
 import { now, rowOf } from '../../live/fleet.ts'
-import { type PageState, useLoader } from './page.ts'
-import { Age, CopyButton, Loaded, Said, Scrolled, Time } from './pieces.tsx'
+import { Age, CopyButton, Loaded, Said, Scrolled, Time } from '../pieces.tsx'
+import { useLoader } from '../useLoader.ts'
+import type { PageState } from './page.ts'
 
 /** The present state of a world: its facts, its conditions and its bots. */
 export const Now = ({ page }: { readonly page: PageState }) => (

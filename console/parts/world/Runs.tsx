@@ -2,8 +2,9 @@ import type { WorldDeployment } from '#client/operations.ts'
 import { formatCount } from '#console/state/format.ts'
 import { hrefOf } from '../../live/location.ts'
 import type { Runs as AllRuns } from '../../live/world.ts'
-import { type PageState, useLoader } from './page.ts'
-import { Loaded, Said, Scrolled, Time, writeTime } from './pieces.tsx'
+import { Loaded, Said, Scrolled, Time, writeTime } from '../pieces.tsx'
+import { useLoader } from '../useLoader.ts'
+import type { PageState } from './page.ts'
 
 const endTexts: Readonly<Record<NonNullable<WorldDeployment['endReason']>, string>> = {
   Stopped: 'Stopped by a user',

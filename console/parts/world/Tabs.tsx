@@ -1,7 +1,14 @@
 import { type Tab, tabs } from '#console/state/route.ts'
 import { goTo } from '../../live/location.ts'
 
-const names: Readonly<Record<Tab, string>> = { now: 'Now', runs: 'Runs', logs: 'Logs', events: 'Events' }
+const names: Readonly<Record<Tab, string>> = {
+  now: 'Now',
+  runs: 'Runs',
+  logs: 'Logs',
+  events: 'Events',
+  settings: 'Settings',
+  history: 'History',
+}
 const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1 }
 
 /** Returns the tab to which a key leads, or undefined for other keys. The arrows go around. */

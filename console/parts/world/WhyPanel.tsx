@@ -2,15 +2,17 @@ import { useSignal } from '@preact/signals'
 import { isButton } from '#console/state/actions.ts'
 import { formatCount } from '#console/state/format.ts'
 import { newestRun, writeReport } from '#console/state/report.ts'
+import { fieldOfAdvice } from '#console/state/settings/fields.ts'
 import { quote } from '#console/state/words.ts'
 import { maxOthers } from '#shared/why/why.ts'
 import { copyText } from '../../live/clipboard.ts'
 import { hrefOf } from '../../live/location.ts'
+import { advised } from '../../live/settings.ts'
 import type { Why } from '../../live/world.ts'
+import { Age, Loaded, Said } from '../pieces.tsx'
 import { ActionBar } from './Actions.tsx'
 import { CommandList } from './CommandList.tsx'
 import type { PageState } from './page.ts'
-import { Age, Loaded, Said } from './pieces.tsx'
 
 /** The explanation of the state of a world, with what to do: the first thing on its page. */
 export const WhyPanel = ({ page }: { readonly page: PageState }) => {
@@ -67,12 +69,23 @@ const Advice = ({ advice, page }: { readonly advice: Why['actions']; readonly pa
       {shown.map(({ kind, field = '' }) => (
         <li key={`${kind} ${field}`}>
           {kind === 'edit' && (
-            <CommandList
-              title={`Edit the world${field === '' ? '' : `: ${field}`}`}
-              kinds={['edit']}
-              page={page}
-              field={field}
-            />
+            <>
+              <a
+                href={hrefOf({ tab: 'settings', run: '' })}
+                onClick={({ ctrlKey, metaKey, shiftKey, altKey }) => {
+                  // Other clicks open another tab.
+                  if (!(ctrlKey || metaKey || shiftKey || altKey)) advised.value = { worldId: page.worldId, field }
+                }}
+              >
+                Edit the {fieldOfAdvice(field)?.name.toLowerCase() ?? 'settings'}
+              </a>
+              <CommandList
+                title={`Edit the world${field === '' ? '' : `: ${field}`}`}
+                kinds={['edit']}
+                page={page}
+                field={field}
+              />
+            </>
           )}
           {kind === 'readLog' && <a href={hrefOf({ tab: 'logs', run: '' })}>Read the log</a>}
           {kind === 'askOperator' && 'Ask the people who run this installation. The report below has what they need.'}

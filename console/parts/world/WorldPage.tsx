@@ -1,27 +1,22 @@
-import { effect } from '@preact/signals'
 import type { Tab } from '#console/state/route.ts'
 import { rowOf } from '../../live/fleet.ts'
-import { hrefOf, place } from '../../live/location.ts'
+import { fleetProject, hrefOf, place } from '../../live/location.ts'
 import { type Session, session } from '../../live/session.ts'
 import { FaultNotice } from '../FailureNotice.tsx'
 import { PhaseBadge } from '../PhaseBadge.tsx'
+import { CopyButton, Said } from '../pieces.tsx'
 import { Deleted } from './Actions.tsx'
 import { Events } from './Events.tsx'
+import { History } from './History.tsx'
 import { Logs } from './Logs.tsx'
 import { Now } from './Now.tsx'
 import type { PageState } from './page.ts'
 import { usePage } from './page.ts'
-import { CopyButton, Said } from './pieces.tsx'
 import { Runs } from './Runs.tsx'
+import { Settings } from './Settings.tsx'
 import { panelId, Tabs, tabId } from './Tabs.tsx'
 import { WhyPanel } from './WhyPanel.tsx'
-
-/** The project of the fleet that was shown last. The place of a world has always a project, so it cannot tell. */
-let fleetProject = ''
-effect(() => {
-  const { projectId, worldId } = place.value
-  if (worldId === '') fleetProject = projectId
-})
+import './world.css'
 
 type Ids = { readonly projectId: string; readonly worldId: string }
 
@@ -37,8 +32,8 @@ const World = (known: Ids & { readonly session: Session }) => {
   const existence = page.existence.value
   return (
     <article class="world">
-      <a class="back" href={hrefOf({ projectId: fleetProject, worldId: '', tab: 'now', run: '' })}>
-        ← {fleetProject === '' ? 'All worlds' : 'Worlds of the project'}
+      <a class="back" href={hrefOf({ projectId: fleetProject.value, worldId: '', tab: 'now', run: '' })}>
+        ← {fleetProject.value === '' ? 'All worlds' : 'Worlds of the project'}
       </a>
       {existence === 'notFound' ? (
         <NotFound page={page} />
@@ -96,7 +91,7 @@ const Content = ({
   )
 }
 
-const panels = { now: Now, runs: Runs, logs: Logs, events: Events } as const
+const panels = { now: Now, runs: Runs, logs: Logs, events: Events, settings: Settings, history: History } as const
 
 const NotFound = ({ page }: { readonly page: PageState }) => (
   <div role="alert" class="notice error-state">

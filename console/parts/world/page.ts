@@ -5,8 +5,9 @@ import type { Existence } from '#console/state/worldLoad.ts'
 import { existenceOf } from '#console/state/worldLoad.ts'
 import { type Actions, createActions } from '../../live/actions.ts'
 import { isLoaded, rowOf } from '../../live/fleet.ts'
+import { createLoader, type Loader, loadOnChange } from '../../live/loader.ts'
 import type { Session } from '../../live/session.ts'
-import { createLoader, type Loader, loadOnChange, readsOf, type Why } from '../../live/world.ts'
+import { readsOf, type Why } from '../../live/world.ts'
 
 /** The state that the parts of a world's page share. */
 export type PageState = {
@@ -84,11 +85,4 @@ export const usePage = ({
   })
   useEffect(start, [start])
   return page
-}
-
-/** Returns a loader that loads while the component is mounted, and again when the version changes. */
-export const useLoader = <T>(read: (signal: AbortSignal) => Promise<T>, version: ReadonlySignal<string>): Loader<T> => {
-  const [loader] = useState(() => createLoader(read))
-  useEffect(() => loadOnChange(loader, version), [loader, version])
-  return loader
 }

@@ -18,6 +18,8 @@ export const aRow = (members: Partial<Row> = {}): Row => ({
   address: '10.0.0.1:7777',
   capacity: 10,
   createdAtMs: 1_000_000,
+  startedAtMs: 2_000_000,
+  readySinceMs: 2_030_000,
   labels: {},
   ...members,
 })

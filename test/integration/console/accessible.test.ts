@@ -1,8 +1,8 @@
-import type { Locator, Page } from 'playwright-core'
+import type { Locator } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { aConsole, describeConsole, sendKey } from '#test/support/consolePage.ts'
-import { rootApiKey } from '#test/support/processes.ts'
+import { aConsole, describeConsole } from '#test/support/consolePage.ts'
 import { type Fleet, startFleet } from './fleet.ts'
+import { statesOf } from './states.ts'
 
 describeConsole('for everybody, the console', () => {
   let fleet: Fleet
@@ -12,81 +12,6 @@ describeConsole('for everybody, the console', () => {
   afterAll(() => fleet?.stop())
   const consoles = aConsole(() => fleet.origin)
 
-  /** Every page and state, in an order in which each follows from the one before. */
-  const states: [string, (page: Page) => Promise<unknown>][] = [
-    ['the sign-in', (page) => page.getByLabel('API key').waitFor()],
-    [
-      'a refused sign-in',
-      async (page) => {
-        await sendKey(page, 'wrong')
-        await page.getByRole('alert').waitFor()
-      },
-    ],
-    [
-      'the organizations',
-      async (page) => {
-        await sendKey(page, rootApiKey)
-        await page.getByRole('link', { name: 'Acme' }).first().waitFor()
-      },
-    ],
-    [
-      'the fleet',
-      async (page) => {
-        const { organizationId } = fleet.tenant.scope
-        await page.getByRole('listitem').filter({ hasText: organizationId }).getByRole('link').click()
-        await page.getByRole('link', { name: 'Lobby' }).waitFor()
-      },
-    ],
-    [
-      'a filter without a match',
-      async (page) => {
-        await page.getByRole('searchbox', { name: 'Filter' }).fill('phsae:none')
-        await page.getByText('No world matches the filter.').waitFor()
-      },
-    ],
-    [
-      'a lost connection',
-      async (page) => {
-        await page.getByRole('searchbox', { name: 'Filter' }).fill('')
-        fleet.gate.close()
-        await page.getByRole('alert').getByText('Not live since').waitFor()
-      },
-    ],
-    [
-      'a world that does not run',
-      async (page) => {
-        fleet.gate.open()
-        await page.getByRole('status').getByText('Live').waitFor()
-        await page.getByRole('link', { name: 'Forge' }).click()
-        await page.getByRole('tabpanel').getByText('OutOfMemory').first().waitFor()
-      },
-    ],
-    ...['Runs', 'Events'].map((name): [string, (page: Page) => Promise<unknown>] => [
-      name,
-      async (page) => {
-        await page.getByRole('tab', { name }).click()
-        await page.getByRole('tabpanel').getByRole('table').waitFor()
-      },
-    ]),
-    [
-      'a world that runs',
-      async (page) => {
-        await page.goBack()
-        await page.goBack()
-        await page.goBack()
-        await page.getByRole('link', { name: 'Arena' }).click()
-        await page.getByRole('tabpanel').getByText('10.0.0.7').first().waitFor()
-      },
-    ],
-    [
-      'a log',
-      async (page) => {
-        await page.getByRole('tab', { name: 'Logs' }).click()
-        await page.getByText('hello').waitFor()
-      },
-    ],
-  ]
-
   test.each([
     ['light', 1280],
     ['dark', 390],
@@ -94,7 +19,7 @@ describeConsole('for everybody, the console', () => {
     'in %s colours, %i pixels wide, has no violation of WCAG 2.2 A and AA that axe finds',
     async (colorScheme, width) => {
       const { page, violations } = await consoles.openForAxe({ colorScheme, width })
-      for (const [state, show] of states) {
+      for (const [state, show] of statesOf(fleet)) {
         await show(page)
         expect.soft(await violations(), state).toEqual([])
       }

@@ -119,9 +119,31 @@ describeConsole('the actions on the page of a world', () => {
     await button('Start').click()
     const failed = page.getByRole('region', { name: 'Start failed' })
     await failed.getByText('A limit of the organization is reached').waitFor()
-    await failed.getByText('maxRunningCapacity').waitFor()
     expect(await button('Start').isDisabled()).toBe(false)
     await isIn('Inactive')
+    await failed.getByRole('link', { name: 'Show the use of maxRunningCapacity' }).click()
+    await page.locator('.limit:focus').getByText('maxRunningCapacity', { exact: true }).waitFor()
+  })
+
+  test('act although somebody else has changed the settings of the world meanwhile', async () => {
+    const id = await fleet.tenant.world({ name: 'Garden' })
+    await fleet.start(id)
+    const { page, button, isIn, writes } = await openWorld(id, { mayLog: [/status of 412/] })
+    await isIn('Starting')
+    const { body, headers } = await read(id)
+    // The page gets the world as it was, until its first request is refused.
+    let isOld = true
+    page.on('response', (response) => {
+      if (response.status() === 412) isOld = false
+    })
+    const old = { json: body, headers: { etag: headers.get('etag') ?? '' } }
+    await page.route(`**/api/worlds/${id}/`, (route) => (isOld ? route.fulfill(old) : route.continue()))
+    await fleet.patch(id, { description: 'With roses' })
+    await button('Restart').click()
+    await expect.poll(async () => (await read(id)).body.status.runId).not.toBe(body.status.runId)
+    await button('Stop').waitFor()
+    expect(writes()).toEqual(Array(2).fill(`POST ${path(id, 'start')}`))
+    expect(await page.getByRole('region', { name: 'Restart failed' }).count()).toBe(0)
   })
 
   test('do not end the run that somebody else has started meanwhile', async () => {

@@ -142,7 +142,7 @@ describeConsole('the fleet in the console', () => {
 
   describe('without a connection', () => {
     // The client asks why an upgrade was refused. By then it may be allowed, which is 426.
-    const lost = [/WebSocket connection to .* failed/, /api\/realtime\/connect/]
+    const lost = [/WebSocket connection to .* failed/, /api\/realtime\/(connect|tickets)/]
     test('says so, and misses nothing afterwards', async () => {
       const { page, row, requests, shows } = await openFleet('?sort=name', lost)
       await shows(all)

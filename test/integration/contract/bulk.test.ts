@@ -1,6 +1,7 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
+import { createRest } from '#test/support/rest.ts'
 import { aTenant, type Tenant } from '#test/support/tenant.ts'
 
 let api: ApiProcess
@@ -100,6 +101,22 @@ test('restarts the worlds that run, with a new run each, and leaves the others',
   expect((await act(withKey, { action: 'restart', ids: [ids[0]] })).results).toEqual([[ids[0], 429, 'rate_limited']])
 })
 
+test('a stop ends a start that waits, once, and leaves worlds without one', async () => {
+  const { rest, ids } = await aFleet(2)
+  const database = new Client(databaseUrl)
+  await database.connect()
+  const change = `state = 'Running', waits_since = now(), waits_for = 'No room.', waits_until = now() + interval '1 hour'`
+  await database.query(`update worlds set ${change} where id = $1`, [ids[0]])
+  for (let times = 0; times < 2; times += 1)
+    expect((await act(rest, { action: 'stop', ids })).results).toEqual(ids.map((id) => [id, 200, undefined]))
+  const { rows } = await database.query('select state, waits_since, phase from worlds where id = $1', [ids[0]])
+  await database.end()
+  expect(rows).toEqual([{ state: 'Stopped', waits_since: null, phase: 'Stopped' }])
+  expect(await phasesOf(rest)).toEqual(['Stopped', 'Inactive'])
+  const stops = (await auditOf(rest)).filter(({ action }) => action === 'stopWorld')
+  expect(stops.map(({ resources }) => resources)).toEqual([[ids[0]]])
+})
+
 test('acts on the worlds that a filter matches', async () => {
   const { rest, ids } = await aFleet(3)
   expect((await act(rest, { action: 'start', filter: { q: 'world 1' } })).results).toEqual([[ids[1], 200, undefined]])
@@ -140,6 +157,37 @@ test('counts permissions and the rate of starts for each world', async () => {
   const stranger = await (await aTenant(api.url)).key([])
   const headers = { 'x-api-key': stranger }
   expect((await tenant.rest.call('POST', '/api/worlds/actions/', { action: 'stop', ids }, headers)).status).toBe(404)
+})
+
+test('acts in the scope of the organization on the worlds of all projects that a key may change', async () => {
+  const { ids, paths, rest, scope, key } = await aFleet(2)
+  const made = await rest.call<{ projectId: string }>('POST', '/api/organizations/projects/', { name: 'Other' })
+  const other = createRest(api.url, { ...scope, projectId: made.body.projectId })
+  const world = await other.call<{ worldId: string }>('POST', '/api/worlds/', { name: 'Lobby', transient: false })
+  const all = [...ids, world.body.worldId]
+  const actAs = async (permissions: string[]) =>
+    (await act(createRest(api.url, { ...scope, projectId: '' }, await key(permissions)), { action: 'start', ids: all }))
+      .results
+  expect(await actAs([`${paths.project}/**:w`])).toEqual([
+    [all[0], 200, undefined],
+    [all[1], 200, undefined],
+    [all[2], 404, 'not_found'],
+  ])
+  const both = [`${paths.project}/**:r`, `${paths.organization}/projects/${made.body.projectId}/**:w`]
+  expect(await actAs(both)).toEqual([
+    [all[0], 403, 'forbidden'],
+    [all[1], 403, 'forbidden'],
+    [all[2], 200, undefined],
+  ])
+})
+
+test('answers a repeated deletion 404 for each world', async () => {
+  const { rest, ids } = await aFleet(2)
+  await act(rest, { action: 'delete', ids: [ids[0]] })
+  expect((await act(rest, { action: 'delete', ids })).results).toEqual([
+    [ids[0], 404, 'not_found'],
+    [ids[1], 200, undefined],
+  ])
 })
 
 test('changes nothing if a filter matches more than 1,000 worlds', async () => {

@@ -293,6 +293,31 @@ describe('an API key', () => {
     expect(await statusesOfKey(tenant, next)).toEqual([200, 200])
   })
 
+  test('shows with the others until when the replaced string stays valid, and keeps all strings masked if asked', async () => {
+    const tenant = await aTenant(url)
+    const { rest } = await aKeyOf(tenant, [`${tenant.paths.organization}/**:*`])
+    const other = await aKeyOf(tenant, [`${tenant.paths.organization}/**:r`])
+    const rotated = await rest.call<{ previousValidUntil: string }>('POST', `${other.path}rotate/`, {})
+    const records = async () => (await rest.call<object[]>('GET', '/api/audit/?action=readApiKeyStrings')).body.length
+    const before = await records()
+    const read = async (query: string) => {
+      const { body, headers } = await rest.call<Key[]>('GET', `${keys}?keyStrings=masked${query}`)
+      return { body, next: /cursor=[^&>]*/.exec(headers.get('link') ?? '')?.[0], link: headers.get('link') }
+    }
+    const first = await read('&limit=1')
+    expect(first.link).toContain('keyStrings=masked')
+    const second = await read(`&limit=1&${first.next}`)
+    expect([...first.body, ...second.body]).toMatchObject([
+      { keyString: 'ork_************' },
+      { keyString: 'ork_************', previousValidUntil: rotated.body.previousValidUntil },
+    ])
+    expect(first.body[0]).not.toHaveProperty('previousValidUntil')
+    expect(await records()).toBe(before)
+    expect((await rest.call('GET', `${keys}?keyStrings=full`)).status).toBe(400)
+    expect((await rest.call('POST', `${other.path}rotate/`, { overlapSeconds: 0 })).status).toBe(200)
+    expect((await read('')).body[1]).not.toHaveProperty('previousValidUntil')
+  })
+
   test('is rotated only by callers who hold all of it', async () => {
     const tenant = await aTenant(url)
     const strong = await aKeyOf(tenant, [`${tenant.paths.organization}/**:*`])

@@ -127,6 +127,7 @@ export const bodies: Record<string, (of: RequestIds) => unknown> = {
     ],
   }),
   getJsonWebKeySet: () => undefined,
+  createRealtimeTicket: () => undefined,
 }
 
 /** The operations that read logs. */

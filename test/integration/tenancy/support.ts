@@ -52,13 +52,20 @@ export const startMatrix = async () => {
     /** Sends the request of the matrix to an endpoint, with these ids. `more` are further headers. */
     request: (endpoint: Endpoint, of: RequestIds, credential: Credential, more: Record<string, string> = {}) =>
       sendRequest(url, endpoint, of, { ...headersOf(endpoint, of, credential), ...more }),
-    /** Sends requests, and fails if any row or stored object has changed afterwards. */
-    changingNothing: async <T>(sendRequests: () => Promise<T>): Promise<T> => {
+    /** Sends requests, and fails if any row or stored object has changed afterwards. Tickets may end, or be added if `addsTickets`. */
+    changingNothing: async <T>(sendRequests: () => Promise<T>, { addsTickets = false } = {}): Promise<T> => {
       await eventually('nothing waits for the cluster', async () => !(await dumpRows(databaseUrl)).waiting)
-      const before = await dumpRows(databaseUrl)
+      const read = async () => {
+        const { realtime_tickets: tickets = [], ...rows } = (await dumpRows(databaseUrl)).rows
+        return { tickets, rows }
+      }
+      const before = await read()
       const objectsBefore = await storedObjects()
       const answer = await sendRequests()
-      expect((await dumpRows(databaseUrl)).rows).toEqual(before.rows)
+      const after = await read()
+      expect(after.rows).toEqual(before.rows)
+      const added = after.tickets.filter((ticket) => !before.tickets.includes(ticket))
+      expect(added.length > 0).toBe(addsTickets)
       expect(await storedObjects()).toEqual(objectsBefore)
       return answer
     },

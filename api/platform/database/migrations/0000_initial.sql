@@ -718,6 +718,18 @@ CREATE TABLE "idempotency_keys" (
 CREATE INDEX "idempotency_keys_created_at_index" ON "idempotency_keys" USING btree ("created_at");--> statement-breakpoint
 CREATE INDEX "idempotency_keys_organization_id_index" ON "idempotency_keys" USING btree ("organization_id");--> statement-breakpoint
 
+-- Unlogged: a ticket that was used does not come back after a crash or on a standby, and the many clients that reconnect at the same
+-- time do not wait for the disk. pg_dump includes the rows unless it is told not to (docs/operations.md).
+CREATE UNLOGGED TABLE "realtime_tickets" (
+	"hash" text PRIMARY KEY NOT NULL,
+	"organization_id" text NOT NULL,
+	"caller" text NOT NULL,
+	"sealed" text NOT NULL,
+	"expires_at" timestamp (3) with time zone NOT NULL
+);--> statement-breakpoint
+CREATE INDEX "realtime_tickets_organization_id_caller_expires_at_index" ON "realtime_tickets" USING btree ("organization_id","caller","expires_at");--> statement-breakpoint
+CREATE INDEX "realtime_tickets_expires_at_index" ON "realtime_tickets" USING btree ("expires_at");--> statement-breakpoint
+
 -- Partitions by time are created in advance (api/platform/database/partitions).
 CREATE TABLE "audit_records" (
 	"id" text NOT NULL,
@@ -753,5 +765,7 @@ ALTER TABLE "bot_deployments" SET (autovacuum_vacuum_scale_factor = 0, autovacuu
 ALTER TABLE "cluster_outbox" SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);--> statement-breakpoint
 ALTER TABLE "webhook_deliveries" SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);--> statement-breakpoint
 ALTER TABLE "idempotency_keys" SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
+	toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 1000, toast.autovacuum_vacuum_cost_delay = 0);--> statement-breakpoint
+ALTER TABLE "realtime_tickets" SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
 	toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 1000, toast.autovacuum_vacuum_cost_delay = 0);--> statement-breakpoint
 ALTER TABLE "document_counts" SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);

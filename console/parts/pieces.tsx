@@ -1,11 +1,12 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { formatAge } from '#console/state/format.ts'
+import { createTimes } from '#console/state/times.ts'
 import { toVisible } from '#console/state/visible.ts'
 import type { Slot } from '#console/state/worldLoad.ts'
-import { copyText } from '../../live/clipboard.ts'
-import { now } from '../../live/fleet.ts'
-import { FaultNotice } from '../FailureNotice.tsx'
+import { copyText } from '../live/clipboard.ts'
+import { now } from '../live/fleet.ts'
+import { FaultNotice } from './FailureNotice.tsx'
 
 /** A text that a tenant may have written. It does not change the direction of the text around it. */
 export const Said = ({ text }: { readonly text: string }) => <bdi>{toVisible(text)}</bdi>
@@ -17,12 +18,16 @@ export const Age = ({ at }: { readonly at: string }) => (
   </time>
 )
 
-const clock = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const
-const dateAndTime = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', ...clock })
-const timeAlone = new Intl.DateTimeFormat('en', clock)
+const times = createTimes()
+/** The zone of the browser, in which all times are shown. */
+export const { zone } = times
 
-/** Returns a date and time in the zone of the browser. */
-export const writeTime = (at: string): string => dateAndTime.format(new Date(at))
+/** Says the zone of the times of a page. */
+export const ZoneNote = () => <p class="muted small">Times are in {zone}.</p>
+
+/** Returns a date and time in the zone of the browser, with the year unless it is the present one. */
+// The clock is only peeked at, so that a table of times is not drawn again each second.
+export const writeTime = (at: string): string => times.write(at, now.peek())
 
 /** A time in the zone of the browser, with its date unless `isTimeAlone`. A dash if there is none. */
 export const Time = ({
@@ -36,7 +41,7 @@ export const Time = ({
     <span class="muted">–</span>
   ) : (
     <time dateTime={at} title={at}>
-      {isTimeAlone ? timeAlone.format(new Date(at)) : writeTime(at)}
+      {isTimeAlone ? times.writeTimeAlone(at) : writeTime(at)}
     </time>
   )
 

@@ -1,0 +1,93 @@
+import type { Field } from '#console/state/settings/fields.ts'
+import { type BuildText, readBuild, writeBuild } from '#console/state/settings/forms.ts'
+
+/** The id of the input of a setting, which its label names. */
+export const inputId = (id: string): string => `setting-${id}`
+
+type Props = {
+  readonly field: Field
+  readonly text: string
+  readonly isInvalid: boolean
+  /** The ids of the elements that describe the input. */
+  readonly describedBy: string
+  readonly onText: (text: string) => void
+}
+
+/** The input of a setting. */
+export const FieldInput = ({ field: { id, kind, choices = [] }, text, isInvalid, describedBy, onText }: Props) => {
+  const common = {
+    id: inputId(id),
+    'aria-invalid': isInvalid,
+    'aria-describedby': describedBy === '' ? undefined : describedBy,
+  }
+  if (kind === 'build') return <BuildInput common={common} text={text} onText={onText} />
+  if (kind === 'flag') {
+    return (
+      <input
+        {...common}
+        type="checkbox"
+        checked={text === 'true'}
+        onChange={(event) => onText(String(event.currentTarget.checked))}
+      />
+    )
+  }
+  if (kind === 'choice') {
+    return (
+      <select {...common} value={text} onChange={(event) => onText(event.currentTarget.value)}>
+        {(choices.includes(text) ? choices : [text, ...choices]).map((each) => (
+          <option key={each} value={each}>
+            {each}
+          </option>
+        ))}
+      </select>
+    )
+  }
+  const typed = {
+    ...common,
+    dir: 'auto',
+    autocomplete: 'off',
+    spellcheck: false,
+    value: text,
+    onInput: (event: { readonly currentTarget: { readonly value: string } }) => onText(event.currentTarget.value),
+  } as const
+  if (kind === 'text' || kind === 'number') {
+    return <input {...typed} type="text" inputMode={kind === 'number' ? 'decimal' : 'text'} />
+  }
+  const rows = Math.min(12, text.split('\n').length + 1)
+  return <textarea {...typed} rows={rows} class={kind === 'long' ? '' : 'is-code'} />
+}
+
+const buildParts = { channelId: 'Channel', tag: 'Tag', contentId: 'Content' } as const
+
+/** The parts of a build: a channel and a tag, or a content. The label of the setting leads to the first one. */
+const BuildInput = ({
+  common,
+  text,
+  onText,
+}: {
+  readonly common: { readonly id: string }
+  readonly text: string
+  readonly onText: (text: string) => void
+}) => {
+  const build = readBuild(text)
+  return (
+    <span class="build-input">
+      {(Object.keys(buildParts) as (keyof BuildText)[]).map((part, index) => (
+        <label key={part}>
+          <span class="muted small">{buildParts[part]}</span>
+          <input
+            {...common}
+            id={index === 0 ? common.id : `${common.id}-${part}`}
+            type="text"
+            aria-label={`Build: ${buildParts[part].toLowerCase()}`}
+            dir="auto"
+            autocomplete="off"
+            spellcheck={false}
+            value={build[part]}
+            onInput={(event) => onText(writeBuild({ ...build, [part]: event.currentTarget.value }))}
+          />
+        </label>
+      ))}
+    </span>
+  )
+}

@@ -1,0 +1,115 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { formatCount } from '#console/state/format.ts'
+import { type Acts, actsOf } from '#console/state/settings/acts.ts'
+import { patchCommands } from '#console/state/settings/command.ts'
+import { type Draft, editedFields, followsProfile } from '#console/state/settings/draft.ts'
+import { patchOf } from '#console/state/settings/patch.ts'
+import { hasRun } from '#console/state/settings/run.ts'
+import type { Editor } from '../../../live/editor.ts'
+import { now } from '../../../live/fleet.ts'
+import { CopyButton } from '../../pieces.tsx'
+import { Value } from './SettingTable.tsx'
+
+/** The dialog that shows what a save changes and when it acts, and saves. It ends with the answer. */
+export const Review = ({
+  editor,
+  draft,
+  onClose,
+}: {
+  readonly editor: Editor
+  readonly draft: Draft
+  readonly onClose: () => void
+}) => {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const opener = document.activeElement
+    dialog.current?.showModal()
+    // The element may be removed while it is open, so the browser does not return the focus.
+    return () => {
+      onClose()
+      const next = document.querySelector('.settings [aria-invalid="true"]') ?? opener
+      if (next instanceof HTMLElement) next.focus()
+    }
+  }, [])
+  const edited = editedFields(draft)
+  const isFollowing = draft.texts['networking.scaling.profile'] !== undefined && followsProfile(draft)
+  const isSaving = editor.isSaving.value
+  const later = edited.filter(({ pendingWord }) => pendingWord !== undefined)
+  return (
+    <dialog ref={dialog} class="review" aria-labelledby="review-title" onClose={onClose}>
+      <h2 id="review-title">Save {formatCount(edited.length, 'change')}?</h2>
+      <table class="settings">
+        <thead>
+          <tr>
+            <th scope="col">Setting</th>
+            <th scope="col">Before</th>
+            <th scope="col">After</th>
+            <th scope="col">Acts</th>
+          </tr>
+        </thead>
+        <tbody>
+          {edited.map((field) => (
+            <tr key={field.id}>
+              <th scope="row">{field.name}</th>
+              <td data-column="Before">
+                <Value field={field} text={draft.base.texts[field.id] ?? ''} />
+              </td>
+              <td data-column="After">
+                <Value field={field} text={draft.texts[field.id] ?? ''} />
+                {isFollowing && field.id === 'admission.capacity' && <p class="muted small">Follows the profile</p>}
+              </td>
+              <td data-column="Acts">
+                <When acts={actsOf(field, draft.base, draft.texts[field.id] ?? '', now.value)} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {later.length > 0 && hasRun(draft.base.world) && (
+        <p>
+          ◆ The world runs with its old {later.map(({ name }) => name.toLowerCase()).join(', ')} until it is restarted.
+          A save does not restart it.
+        </p>
+      )}
+      <Commands draft={draft} />
+      <div class="buttons">
+        <button
+          type="button"
+          class="primary"
+          aria-disabled={isSaving}
+          aria-busy={isSaving}
+          onClick={() => {
+            if (!isSaving) void editor.save().then(() => dialog.current?.close())
+          }}
+        >
+          {isSaving ? 'Saving…' : `Save ${formatCount(edited.length, 'change')}`}
+        </button>
+        <button type="button" onClick={() => dialog.current?.close()}>
+          Back
+        </button>
+      </div>
+    </dialog>
+  )
+}
+
+const When = ({ acts: { text, isWarning } }: { readonly acts: Acts }) =>
+  isWarning ? <strong class="setting-warning">▲ {text}</strong> : text
+
+const Commands = ({ draft }: { readonly draft: Draft }) => {
+  const made = patchOf(draft)
+  if ('faults' in made) return null
+  return (
+    <details class="command">
+      <summary>The same as commands</summary>
+      {Object.entries(patchCommands(draft.base.world, made.patch, draft.base.etag)).map(([language, text]) => (
+        <div key={language} class="command-text">
+          <span class="command-name">
+            Edit with {language}
+            {language === 'kubectl' && ', by hand'} <CopyButton name={`the edit with ${language}`} text={text} />
+          </span>
+          <pre>{text}</pre>
+        </div>
+      ))}
+    </details>
+  )
+}

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import type { World } from '#client/operations.ts'
+import { actsOf } from './acts.ts'
+import { fields } from './fields.ts'
+import { aVersion, aWorld } from './testing/world.ts'
+
+const nowMs = Date.parse('2026-11-01T03:00:00.000Z')
+const acts = (id: string, text: string, members: Partial<World> = {}, phase: World['status']['phase'] = 'Active') => {
+  const field = fields.find((each) => each.id === id)
+  if (field === undefined) throw new Error(id)
+  const status = { ...aWorld().status, phase, startedAt: '2026-11-01T00:00:00.000Z' }
+  return actsOf(field, aVersion({ status, ...members }), text, nowMs)
+}
+
+test.each([
+  ['60', false, 'The present run began 3 h ago: it ends at once'],
+  ['180', false, 'The present run began 3 h ago: it ends at once'],
+  ['60', true, 'The present run began 3 h ago: it ends at once, and the world is deleted'],
+])('a duration of %s that is over ends the present run: transient %s', (text, transient, said) => {
+  expect(acts('runtime.durationMinutes', text, { transient })).toEqual({ text: said, isWarning: true })
+  expect(acts('runtime.durationMinutes', text, { transient }, 'Starting')).toEqual({ text: said, isWarning: true })
+})
+
+test.each([
+  ['240', false, 'At once: the present run ends in 1 h'],
+  ['240', true, 'At once: the present run ends in 1 h, and the world is deleted'],
+  ['', true, 'At once'],
+  ['soon', true, 'At once'],
+])('a duration of "%s" that is not over says when the present run ends: transient %s', (text, transient, said) => {
+  expect(acts('runtime.durationMinutes', text, { transient })).toEqual({ text: said, isWarning: false })
+})
+
+test('a duration that is over deletes a transient world whose run has ended', () => {
+  const said = 'The last run began 3 h ago: the world is deleted at once'
+  expect(acts('runtime.durationMinutes', '60', { transient: true }, 'Error')).toEqual({ text: said, isWarning: true })
+  expect(acts('runtime.durationMinutes', '60', {}, 'Error')).toEqual({ text: 'At once', isWarning: false })
+})
+
+test('the other settings act at once or at the next start, and a run that is closed admits nobody', () => {
+  expect(acts('runtime.mapName', 'ice').text).toBe('At the next start')
+  expect(acts('name', 'Hall').text).toBe('At once')
+  expect(acts('admission.policy', 'Closed').text).toBe('At once: the present run admits no more users')
+  expect(acts('admission.policy', 'Closed', {}, 'Stopped').text).toBe('At once')
+})

@@ -1,0 +1,34 @@
+import { formatDuration } from '../format.ts'
+import type { Field } from './fields.ts'
+import { parseText } from './forms.ts'
+import { hasRun } from './run.ts'
+import type { Version } from './version.ts'
+
+/** When the edit of a setting acts. `isWarning` if it ends the present run or deletes the world at once. */
+export type Acts = { readonly text: string; readonly isWarning: boolean }
+
+/** Returns when a new text of a setting acts on a world, and what it does to the present run. */
+export const actsOf = (field: Field, version: Version, text: string, nowMs: number): Acts => {
+  if (field.pendingWord !== undefined) return { text: 'At the next start', isWarning: false }
+  if (field.id === 'runtime.durationMinutes') return actsOfDuration(field, version, text, nowMs)
+  const isClosed = field.id === 'admission.policy' && text === 'Closed' && hasRun(version.world)
+  return { text: isClosed ? 'At once: the present run admits no more users' : 'At once', isWarning: false }
+}
+
+const actsOfDuration = (field: Field, { world }: Version, text: string, nowMs: number): Acts => {
+  const { startedAt } = world.status
+  const parsed = parseText(field.kind, text)
+  const minutes = 'value' in parsed ? parsed.value : undefined
+  if (startedAt === undefined || typeof minutes !== 'number') return { text: 'At once', isWarning: false }
+  const leftMs = Date.parse(startedAt) + minutes * 60_000 - nowMs
+  const began = `run began ${formatDuration(nowMs - Date.parse(startedAt))} ago`
+  const isDeleted = world.transient ? ', and the world is deleted' : ''
+  if (!hasRun(world)) {
+    return leftMs <= 0 && world.transient
+      ? { text: `The last ${began}: the world is deleted at once`, isWarning: true }
+      : { text: 'At once', isWarning: false }
+  }
+  return leftMs <= 0
+    ? { text: `The present ${began}: it ends at once${isDeleted}`, isWarning: true }
+    : { text: `At once: the present run ends in ${formatDuration(leftMs)}${isDeleted}`, isWarning: false }
+}

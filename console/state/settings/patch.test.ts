@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { type Draft, dropEdit, editedFields, editField } from './draft.ts'
+import { fieldOfAdvice, fields } from './fields.ts'
+import { faultsBeside, patchOf } from './patch.ts'
+import { aVersion, aWorld } from './testing/world.ts'
+
+const draftOf = (edits: Record<string, string>, version = aVersion()): Draft => {
+  let draft: Draft | undefined
+  for (const [id, text] of Object.entries(edits)) draft = editField(draft, version, id, text)
+  if (draft === undefined) throw new Error('nothing is edited')
+  return draft
+}
+const patched = (edits: Record<string, string>, version = aVersion()) => patchOf(draftOf(edits, version))
+
+test('the patch has the edited members only, and their other settings as they were', () => {
+  const { networking, runtime } = aWorld()
+  expect(patched({ name: 'Hall' })).toEqual({ patch: { name: 'Hall' } })
+  expect(patched({ 'runtime.mapName': 'ice' })).toEqual({
+    patch: { runtime: { build: runtime.build, mapName: 'ice', durationMinutes: 60 } },
+  })
+  expect(patched({ 'networking.strategy': 'NodePort' })).toEqual({
+    patch: { networking: { ...networking, strategy: 'NodePort' } },
+  })
+  expect(patched({ 'compute.region': 'AsiaPacific' })).toEqual({
+    patch: { compute: { group: 'production', region: 'AsiaPacific', version: '2' } },
+  })
+  expect(patched({ 'metadata.labels': 'a=b' })).toEqual({
+    patch: { metadata: { annotations: {}, labels: { a: 'b' } } },
+  })
+})
+
+test('an emptied setting is absent', () => {
+  expect(patched({ 'runtime.build': '', 'runtime.durationMinutes': '' })).toEqual({
+    patch: { runtime: { mapName: 'dust' } },
+  })
+})
+
+test('a capacity that is that of the profile follows it, and another one stays', () => {
+  const edits = { 'admission.policy': 'Queued' }
+  expect(patched(edits)).toEqual({ patch: { admission: { policy: 'Queued' } } })
+  const own = aVersion({ admission: { policy: 'Open', capacity: 12 } })
+  expect(patched(edits, own)).toEqual({ patch: { admission: { policy: 'Queued', capacity: 12 } } })
+  expect(patched({ 'admission.capacity': '8' })).toEqual({ patch: { admission: { policy: 'Open', capacity: 8 } } })
+})
+
+test('a capacity that is edited with the profile is in the patch, and so is one that stays', () => {
+  const profile = { 'networking.scaling.profile': 'Capacity60' }
+  expect(patched(profile)).toMatchObject({ patch: { admission: { policy: 'Open', capacity: 60 } } })
+  const kept = dropEdit(draftOf(profile), aVersion(), 'admission.capacity')
+  expect(kept && patchOf(kept)).toMatchObject({ patch: { admission: { policy: 'Open', capacity: 30 } } })
+})
+
+test('a text that cannot be read is a fault of its setting, and there is no patch', () => {
+  expect(patched({ name: 'Hall', 'networking.ports': '[' })).toEqual({
+    faults: { 'networking.ports': ['is not JSON'] },
+  })
+})
+
+test('faults of the API stand beside the edited setting that they are about', () => {
+  const edited = editedFields(draftOf({ 'networking.ports': '[]', 'metadata.labels': 'a=b', 'runtime.build': '' }))
+  const errors = ['/networking/ports/0/name', '/metadata', '/runtime/build', '/name', '/networking/portsX'].map(
+    (path) => ({ path, message: 'is wrong' }),
+  )
+  expect(faultsBeside(errors, edited)).toEqual({
+    faults: {
+      'networking.ports': ['/0/name is wrong'],
+      'metadata.labels': ['is wrong'],
+      'runtime.build': ['is wrong'],
+    },
+    others: errors.slice(3),
+  })
+})
+
+test('each advice that names a setting leads to one', () => {
+  const advised = ['compute', 'networking.ports', 'networking.scaling.profile', 'networking.strategy', 'runtime.build']
+  expect(advised.map((each) => fieldOfAdvice(each)?.id)).toEqual(['compute.group', ...advised.slice(1)])
+  expect(fieldOfAdvice('other')).toBeUndefined()
+  expect(new Set(fields.map(({ id }) => id)).size).toBe(fields.length)
+})
