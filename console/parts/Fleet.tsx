@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { phases } from '#console/state/attention.ts'
 import { parseColumns, toggleColumn } from '#console/state/columns.ts'
 import { removeTerm, termsOf, toggleTerm } from '#console/state/filter.ts'
@@ -17,6 +17,7 @@ import { session } from '../live/session.ts'
 import { SelectionBar } from './bulk/SelectionBar.tsx'
 import { PhaseBadge } from './PhaseBadge.tsx'
 import { ReasonGroups } from './ReasonGroups.tsx'
+import { useEnd } from './useEnd.ts'
 import { WorldTable } from './WorldTable.tsx'
 
 const counts = computed(() => countPhases(scoped.value.values()))
@@ -32,7 +33,7 @@ const toggle = (key: 'phase' | 'reason', value: string): void => setFilter(toggl
 export const Fleet = () => {
   // Before the first render, which then has the rows.
   const [stopOrder] = useState(startOrder)
-  useEffect(() => stopOrder, [stopOrder])
+  useEnd(stopOrder)
   return (
     <div class="fleet">
       <h1 class="visually-hidden">Worlds</h1>

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { formatCount } from '#console/state/format.ts'
 import { fleetFilter } from '#console/state/launch/links.ts'
 import type { Since } from '#console/state/launch/since.ts'
@@ -6,6 +6,7 @@ import { describeNone } from '#console/state/launch/words.ts'
 import { feedFailure } from '../../live/fleet.ts'
 import { launch, startLaunch } from '../../live/launch.ts'
 import { goTo, hrefOf, place } from '../../live/location.ts'
+import { useEnd } from '../useEnd.ts'
 import { Controls, windowText } from './Controls.tsx'
 import { Funnel } from './Funnel.tsx'
 import { Progress } from './Progress.tsx'
@@ -18,7 +19,7 @@ import './launch.css'
 export const LaunchPage = () => {
   // Before the first render, which then has the figures.
   const [stop] = useState(startLaunch)
-  useEffect(() => stop, [stop])
+  useEnd(stop)
   return (
     <article class="launch">
       <h1>Launch</h1>

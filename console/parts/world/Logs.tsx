@@ -8,6 +8,7 @@ import { rowOf } from '../../live/fleet.ts'
 import { goTo, place } from '../../live/location.ts'
 import { type LogReader, openLog } from '../../live/log.ts'
 import { Loaded, writeTime } from '../pieces.tsx'
+import { useEnd } from '../useEnd.ts'
 import { useLoader } from '../useLoader.ts'
 import { LogNote } from './LogNote.tsx'
 import { LogLinesView } from './LogView.tsx'
@@ -64,7 +65,7 @@ const Log = ({ page, deployment }: { readonly page: PageState; readonly deployme
   const { projectId, worldId, openStream } = page
   const [log] = useState(() => openLog({ openStream, projectId, worldId, deployment }))
   const query = useSignal('')
-  useEffect(() => log.close, [log])
+  useEnd(log.close)
   useEffect(() => page.version.subscribe(() => goOnIfNew(log, { worldId, isNewestRun: deployment === '' })), [log])
   const version = log.version.value
   const lines = log.lines.value

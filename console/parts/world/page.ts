@@ -1,5 +1,5 @@
 import { computed, effect, type ReadonlySignal, signal } from '@preact/signals'
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import type { World } from '#client/operations.ts'
 import type { Existence } from '#console/state/worldLoad.ts'
 import { existenceOf } from '#console/state/worldLoad.ts'
@@ -83,6 +83,7 @@ export const usePage = ({
     }
     return { page, start }
   })
-  useEffect(start, [start])
+  // The page may be left before it is painted, and has followed the feed since its first render.
+  useLayoutEffect(start, [start])
   return page
 }
