@@ -36,6 +36,8 @@ const operations = {
     ...['createWorld', 'getWorld', 'patchWorld', 'deleteWorld', 'startWorld', 'stopWorld', 'putWorldPicture'],
     ...['listDeletedWorlds', 'restoreWorld', 'purgeWorld', 'listWorldEvents', 'listWorldDeployments'],
     ...['explainWorld', 'getCurrentCredential'],
+    // It ends with the credential of its request.
+    'createRealtimeTicket',
     ...['listBotDeployments', 'createBotDeployment', 'getBotDeployment', 'patchBotDeployment', 'deleteBotDeployment'],
     ...[
       'readWorldLog',
