@@ -1,4 +1,5 @@
 import type { AuditRecord, Operations } from '#client/operations.ts'
+import { parseInstant } from './instant.ts'
 import type { Place } from './route.ts'
 
 /** The filters of audit records, as a place has them. An empty one is not set. */
@@ -57,26 +58,17 @@ export const toAuditQuery = ({
 
 const instantOf = (name: 'since' | 'until', text: string, faults: string[]): { [Name in typeof name]?: string } => {
   if (text === '') return {}
-  const date = dateOf(text)
-  if (date !== undefined) return { [name]: date.toISOString() }
+  const ms = parseInstant(text)
+  if (!Number.isNaN(ms)) return { [name]: new Date(ms).toISOString() }
   faults.push(`The time "${text}" of "${name}" is ignored. Write it like 2026-11-28T14:00:00Z.`)
   return {}
 }
 
-const instantPattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
-
-/** Returns the date of an instant of ISO 8601 with its offset, in the years 1970 to 9999, which the API takes. */
-const dateOf = (text: string): Date | undefined => {
-  // Without the pattern, "5" would be a day of 2001.
-  const ms = instantPattern.test(text) ? Date.parse(text) : Number.NaN
-  return ms >= 0 && ms < 253_402_300_800_000 ? new Date(ms) : undefined
-}
-
 /** Returns an instant as a field for dates and times has it, in the zone of the browser. Empty if the API would refuse it. */
 export const toFieldTime = (text: string): string => {
-  const date = dateOf(text)
-  if (date === undefined) return ''
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
+  const ms = parseInstant(text)
+  if (Number.isNaN(ms)) return ''
+  return new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
 }
 
 /** Returns the instant of a field for dates and times. A field that still shows `present` keeps it, with its milliseconds. */

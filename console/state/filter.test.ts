@@ -138,4 +138,5 @@ test('says that the time of a start is none', () => {
     { text: 'started:yesterday', message: 'yesterday is not an instant. Use one such as 2026-11-28T14:00:00Z.' },
   ])
   expect(matches(parseFilter('started:yesterday'), aRow())).toBe(false)
+  expect(matches(parseFilter('started:1970-01-01T00:00:00Z'), aRow({ startedAtMs: 0 }))).toBe(false)
 })

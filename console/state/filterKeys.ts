@@ -29,7 +29,7 @@ const label: KeyTest = ({ labels }, wanted) => {
 
 /** The present run was requested at an instant or later. */
 const since: KeyTest = ({ startedAtMs }, value) =>
-  value === '' ? startedAtMs === 0 : startedAtMs >= parseInstant(value)
+  value === '' ? startedAtMs === 0 : startedAtMs > 0 && startedAtMs >= parseInstant(value)
 
 /** The keys of filters, in the order in which to offer them, and what they compare. */
 export const keyTests = {

@@ -1,4 +1,4 @@
-/** The names and ids that a permission is told with. */
+/** The names and ids that describe a permission. */
 type Known = {
   readonly organizationId: string
   /** Returns the name of a project of the organization, or '' if it is not known. */

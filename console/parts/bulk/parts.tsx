@@ -7,8 +7,9 @@ import type { Row } from '#console/state/row.ts'
 import { isLoaded, rows } from '../../live/fleet.ts'
 import { hrefOf } from '../../live/location.ts'
 import { session } from '../../live/session.ts'
+import { CommandTexts } from '../CommandTexts.tsx'
 import { PhaseBadge } from '../PhaseBadge.tsx'
-import { CopyButton, Said } from '../pieces.tsx'
+import { Said } from '../pieces.tsx'
 
 /** The id of the title of the dialog. */
 export const titleId = 'bulk-title'
@@ -107,15 +108,12 @@ const World = ({ id, organizationId, before }: Omit<WorldsProps, 'summary' | 'id
 
 /** A plan as commands to copy, without a key. */
 export const PlanCommands = ({ plan }: { readonly plan: Plan }) => (
-  <details class="command">
-    <summary>The same as commands</summary>
-    {Object.entries(commandsForBulk(plan, session.value?.projectId ?? '')).map(([language, text]) => (
-      <div key={language} class="command-text">
-        <span>
-          With {language} <CopyButton name={`the command for ${language}`} text={text} />
-        </span>
-        <pre>{text}</pre>
-      </div>
-    ))}
-  </details>
+  <CommandTexts
+    title="The same as commands"
+    commands={Object.entries(commandsForBulk(plan, session.value?.projectId ?? '')).map(([language, text]) => ({
+      title: `With ${language}`,
+      name: `the command for ${language}`,
+      text,
+    }))}
+  />
 )

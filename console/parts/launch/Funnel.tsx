@@ -3,6 +3,7 @@ import { runsFilter } from '#console/state/launch/links.ts'
 import { type Stage, stages, stageTexts } from '#console/state/launch/stages.ts'
 import { launch } from '../../live/launch.ts'
 import { hrefOf, place } from '../../live/location.ts'
+import { zone } from '../pieces.tsx'
 import { windowText } from './Controls.tsx'
 
 // A stage has a word, a shape and a colour, as a phase has.
@@ -13,8 +14,6 @@ const looks: Readonly<Record<Stage, { readonly shape: string; readonly color: st
   error: { shape: '▲', color: 'phase-error' },
   ended: { shape: '■', color: 'phase-stopped' },
 }
-
-const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone
 
 /** The name of a stage. */
 export const StageBadge = ({ stage }: { readonly stage: Stage }) => (

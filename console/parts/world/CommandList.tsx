@@ -1,5 +1,5 @@
 import { type CommandKind, commandsFor } from '#console/state/commands.ts'
-import { CopyButton } from '../pieces.tsx'
+import { CommandTexts } from '../CommandTexts.tsx'
 import type { PageState } from './page.ts'
 
 const names: Readonly<Record<CommandKind, string>> = {
@@ -22,17 +22,14 @@ export const CommandList = ({
   readonly page: PageState
   readonly field?: string
 }) => (
-  <details class="command">
-    <summary>{title}</summary>
-    {kinds.flatMap((kind) =>
-      Object.entries(commandsFor(kind, page, field)).map(([language, text]) => (
-        <div key={`${kind} ${language}`} class="command-text">
-          <span class="command-name">
-            {names[kind]} with {language} <CopyButton name={`${kind} with ${language}`} text={text} />
-          </span>
-          <pre>{text}</pre>
-        </div>
-      )),
+  <CommandTexts
+    title={title}
+    commands={kinds.flatMap((kind) =>
+      Object.entries(commandsFor(kind, page, field)).map(([language, text]) => ({
+        title: `${names[kind]} with ${language}`,
+        name: `${kind} with ${language}`,
+        text,
+      })),
     )}
-  </details>
+  />
 )

@@ -3,7 +3,6 @@ import { type Session, session } from '../../live/session.ts'
 import { RecordList } from '../audit/RecordList.tsx'
 import { useRecords } from '../audit/useRecords.ts'
 import { Refused } from '../Permitted.tsx'
-import { ZoneNote } from '../pieces.tsx'
 import type { PageState } from './page.ts'
 
 /** The changes of a world, newest first, and who made them. */
@@ -17,14 +16,11 @@ export const History = ({ page }: { readonly page: PageState }) => {
 const Changes = ({ page, session }: { readonly page: PageState; readonly session: Session }) => {
   const records = useRecords(session, { resource: page.worldId }, page.version)
   return (
-    <>
-      <RecordList
-        records={records}
-        credential={page.credential}
-        empty="No change of this world is recorded."
-        omit={page.worldId}
-      />
-      <ZoneNote />
-    </>
+    <RecordList
+      records={records}
+      credential={page.credential}
+      empty="No change of this world is recorded."
+      omit={page.worldId}
+    />
   )
 }

@@ -4,7 +4,7 @@ import { fleetProject, hrefOf, place } from '../../live/location.ts'
 import { type Session, session } from '../../live/session.ts'
 import { FaultNotice } from '../FailureNotice.tsx'
 import { PhaseBadge } from '../PhaseBadge.tsx'
-import { CopyButton, Said } from '../pieces.tsx'
+import { CopyButton, Said, ZoneNote } from '../pieces.tsx'
 import { Deleted } from './Actions.tsx'
 import { Events } from './Events.tsx'
 import { History } from './History.tsx'
@@ -86,11 +86,13 @@ const Content = ({
       <Tabs present={tab} />
       <div id={panelId} role="tabpanel" aria-labelledby={tabId(tab)} class="panel">
         <Panel page={page} />
+        {hasTimes.has(tab) && <ZoneNote />}
       </div>
     </>
   )
 }
 
+const hasTimes: ReadonlySet<Tab> = new Set(['now', 'runs', 'events', 'history'])
 const panels = { now: Now, runs: Runs, logs: Logs, events: Events, settings: Settings, history: History } as const
 
 const NotFound = ({ page }: { readonly page: PageState }) => (

@@ -46,8 +46,8 @@ export type PlanFacts = {
 }
 
 /**
- * Returns what an action on worlds will do. The API authorises each world alone, as for the action on one world. A world that changes
- * afterwards is told by its result.
+ * Returns what an action on worlds will do. The API authorises each world alone, as for the action on one world. If a world
+ * changes afterwards, its result says so.
  */
 export const planBulk = (kind: BulkKind, wanted: Iterable<string>, facts: PlanFacts): Plan => {
   const { organizationId, rows, isMatch } = facts

@@ -16,7 +16,8 @@ test.each([
 })
 
 test('counts all runs, but no world without one', () => {
-  expect(parseSince('all', nowMs)).toMatchObject({ fromMs: 1, fault: '' })
+  for (const text of ['all', '1970-01-01T00:00:00Z'])
+    expect(parseSince(text, nowMs)).toMatchObject({ fromMs: 1, fault: '' })
 })
 
 test.each(['yesterday', '2026-11-28', '2026-11-28T14:00:00', '2026-99-28T14:00:00Z', '1969-01-01T00:00:00Z', '<img>'])(

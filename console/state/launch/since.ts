@@ -29,7 +29,7 @@ export type Since = {
  */
 export const parseSince = (text: string, nowMs: number): Since => {
   const fromMs = parseInstant(text)
-  if (!Number.isNaN(fromMs)) return { value: new Date(fromMs).toISOString(), fromMs, fault: '' }
+  if (!Number.isNaN(fromMs)) return { value: new Date(fromMs).toISOString(), fromMs: Math.max(1, fromMs), fault: '' }
   const found = windows.find(({ name }) => name === text)
   const { name, lengthMs } = found ?? defaultWindow
   const names = windows.map((each) => each.name).join(', ')

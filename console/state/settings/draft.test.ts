@@ -28,7 +28,7 @@ test('a draft has the settings that differ, in the order of the page, and ends w
   expect(dropEdit(edit('name', 'Hall'), first, 'name')).toBeUndefined()
 })
 
-test('a change of another setting moves the base, and is told', () => {
+test('a change of another setting moves the base, and is listed', () => {
   const second = aVersion({ description: 'Theirs' }, 2)
   const draft = followLatest(edit('name', 'Hall'), second)
   expect(draft).toMatchObject({ began: first, base: second, texts: { name: 'Hall' } })

@@ -7,7 +7,7 @@ import { patchOf } from '#console/state/settings/patch.ts'
 import { hasRun } from '#console/state/settings/run.ts'
 import type { Editor } from '../../../live/editor.ts'
 import { now } from '../../../live/fleet.ts'
-import { CopyButton } from '../../pieces.tsx'
+import { CommandTexts } from '../../CommandTexts.tsx'
 import { Value } from './SettingTable.tsx'
 
 /** The dialog that shows what a save changes and when it acts, and saves. It ends with the answer. */
@@ -99,17 +99,15 @@ const Commands = ({ draft }: { readonly draft: Draft }) => {
   const made = patchOf(draft)
   if ('faults' in made) return null
   return (
-    <details class="command">
-      <summary>The same as commands</summary>
-      {Object.entries(patchCommands(draft.base.world, made.patch, draft.base.etag)).map(([language, text]) => (
-        <div key={language} class="command-text">
-          <span class="command-name">
-            Edit with {language}
-            {language === 'kubectl' && ', by hand'} <CopyButton name={`the edit with ${language}`} text={text} />
-          </span>
-          <pre>{text}</pre>
-        </div>
-      ))}
-    </details>
+    <CommandTexts
+      title="The same as commands"
+      commands={Object.entries(patchCommands(draft.base.world, made.patch, draft.base.etag)).map(
+        ([language, text]) => ({
+          title: `Edit with ${language}${language === 'kubectl' ? ', by hand' : ''}`,
+          name: `the edit with ${language}`,
+          text,
+        }),
+      )}
+    />
   )
 }
