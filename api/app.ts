@@ -24,7 +24,7 @@ import { closeAfterAnswer } from './platform/http/linger.ts'
 import { createHttpMetrics, observeInFlight } from './platform/http/metrics.ts'
 import { Problem, problemResponse, toProblem } from './platform/http/problem.ts'
 import { referencePage } from './platform/http/reference.ts'
-import { endRequestSpan, type RequestTracing, startRequestSpan } from './platform/http/requestSpan.ts'
+import { endRequestSpan, isFailure, type RequestTracing, startRequestSpan } from './platform/http/requestSpan.ts'
 import { platformKeyIdOf } from './platform/secrets/apiKey.ts'
 import { asyncApiDocument } from './realtime/asyncApi.ts'
 import { type ConnectOptions, connect } from './realtime/connect.ts'
@@ -226,7 +226,7 @@ const logRequest = (
   { route, status, durationMs }: { route: string; status: number; durationMs: number },
 ) => {
   const caller = c.get('caller')
-  log[status >= 500 ? 'error' : 'info'](
+  log[isFailure(status) ? 'error' : 'info'](
     {
       requestId: c.get('requestId'),
       method: c.req.method,
@@ -243,12 +243,12 @@ const logRequest = (
 }
 
 /**
- * Returns the log text of an error: the problem code below status 500, otherwise the stack and the cause. For a failed
+ * Returns the log text of an error: the problem code if it is no failure, otherwise the stack and the cause. For a failed
  * query it is the SQL text, because the message of drizzle contains the parameters, which may be secrets.
  */
 const describeError = (error: Error): string => {
   const problem = toProblem(error)
-  if (problem.status < 500) return problem.code
+  if (!isFailure(problem.status)) return problem.code
   const query = 'query' in error ? `Failed query: ${String(error.query)}` : undefined
   const cause = error.cause instanceof Error ? `\ncaused by ${error.cause.message}` : ''
   return `${query ?? error.stack ?? error.message}${cause}`

@@ -4,7 +4,7 @@ import { computeGroups, computeRegions } from '#shared/enumerations.ts'
 import { logKey, type Rule, readSettings, type Settings, type SettingTable, url } from '#shared/environment.ts'
 import { namePatterns } from '#shared/kube/names.ts'
 import { logAudience } from '#shared/logs/ticket.ts'
-import type { LogSourceSettings } from './platform/logs/source.ts'
+import type { LogSourceSettings } from './platform/logs/replicas.ts'
 import { jsonFile } from './variables.ts'
 
 /** A cluster, the places that it serves, and the ways to its API server and its operator. */

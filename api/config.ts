@@ -22,8 +22,9 @@ import { toTlsFiles } from '#shared/tls.ts'
 import { checkSampler, toTracing, tracingSettings } from '#shared/tracing/settings.ts'
 import { clusterSettings, requireLogKey, toClusters } from './clusterConfig.ts'
 import { limitSettings, toLimits } from './domain/access/limits.ts'
-import { issuerSchema } from './domain/access/token.ts'
+import { issuersSchema } from './domain/access/token.ts'
 import { providers } from './domain/organizations/schema.ts'
+import { readIssuerSecrets } from './issuerConfig.ts'
 import { clusterUser, encryptionKeys, jsonFile, network, networks, origin, pepper, platformKey } from './variables.ts'
 import { toWebhooks, webhookSettings } from './webhookConfig.ts'
 
@@ -127,7 +128,7 @@ export const apiSettings = {
   keepAliveMs: ['ORRERY_KEEP_ALIVE_MS', decimal(1_000, 3_600_000).default(65_000)],
   trustedProxies: ['ORRERY_TRUSTED_PROXIES', networks.default(new BlockList())],
   forwardingHeader: ['ORRERY_FORWARDING_HEADER', z.enum(forwardingHeaders).default('x-forwarded-for')],
-  issuers: ['ORRERY_JWT_ISSUERS_FILE', jsonFile(z.array(issuerSchema)).default([])],
+  issuers: ['ORRERY_JWT_ISSUERS_FILE', jsonFile(issuersSchema).default([])],
   clusters: clusterSettings,
   logLimits: {
     perKey: ['ORRERY_LIMIT_LOGS_PER_KEY', decimal(1, 10_000).default(5)],
@@ -164,6 +165,7 @@ export const readApiConfig = (env: NodeJS.ProcessEnv) => {
       maxRequestsPerSecond: Math.max(limits.maxRequestsPerSecond, rateLimits.requestsPerSecond),
     },
     keepDeletedMs: keepDeletedHours * 3_600_000,
+    issuers: readIssuerSecrets(settings.issuers),
     webhooks: toWebhooks(settings.webhooks),
     inFlightLimits: { ...settings.inFlightLimits, free: uncountedBytes },
     clusters: toClusters(settings.clusters),

@@ -8,7 +8,13 @@ import { endpoints } from './endpoints.ts'
  * permissions, or that shows or changes a credential, is for keys only, since it would outlive the token.
  */
 const operations = {
-  none: ['getOrganization', 'getOrganizationById', 'getJsonWebKeySet'],
+  none: [
+    'getOrganization',
+    'getOrganizationById',
+    'getJsonWebKeySet',
+    // Who signs in has no credential yet.
+    ...['listSignInIssuers', 'createSignInRequest', 'createSignInToken', 'refreshSignInToken'],
+  ],
   token: ['getWorldAccess'],
   key: [
     // Credentials.
@@ -35,7 +41,7 @@ const operations = {
     ...['listScalingProfiles', 'listPublicWorlds', 'listTravelLocations', 'listWorlds', 'countWorlds', 'actOnWorlds'],
     ...['createWorld', 'getWorld', 'patchWorld', 'deleteWorld', 'startWorld', 'stopWorld', 'putWorldPicture'],
     ...['listDeletedWorlds', 'restoreWorld', 'purgeWorld', 'listWorldEvents', 'listWorldDeployments'],
-    ...['explainWorld', 'getCurrentCredential'],
+    ...['explainWorld', 'readWorldMetrics', 'getCurrentCredential'],
     // It ends with the credential of its request.
     'createRealtimeTicket',
     ...['listBotDeployments', 'createBotDeployment', 'getBotDeployment', 'patchBotDeployment', 'deleteBotDeployment'],

@@ -2,10 +2,12 @@ import { createRecentCounts } from '#api/platform/database/recentCounts.ts'
 import type { ApiConfig } from './config.ts'
 import type { Deps } from './domain/access/context.ts'
 import { createIssuer } from './domain/access/issuer.ts'
+import { createTokenVerifier } from './domain/access/token.ts'
 import { ancestorOf, createCredentialReader, createKeyLookup, grantToKey } from './domain/apiKeys/lookup.ts'
 import { readWorldBots } from './domain/bots/live.ts'
 import { createLimitCache } from './domain/organizations/limits.ts'
 import { createScopeLookup } from './domain/scopes.ts'
+import { createSignIns } from './domain/signIn/issuers.ts'
 import { createKeyStore } from './domain/users/tokens.ts'
 import type { ClusterDirectory } from './domain/worlds/place.ts'
 import { createRecentNames } from './platform/audit/recentNames.ts'
@@ -25,6 +27,7 @@ type Parts = Pick<Deps, 'db' | 'clock' | 'newId' | 'log' | 'objects' | 'logs' | 
 type Settings = Pick<
   ApiConfig,
   | 'publicUrl'
+  | 'allowedOrigins'
   | 'rootApiKey'
   | 'previousRootApiKey'
   | 'keyPeppers'
@@ -57,20 +60,26 @@ export const createDeps = ({ clusters, ...parts }: Parts, config: Settings): Dep
   const platformKeyIds = platformKeys.flatMap((key) => config.keyPeppers.map((pepper) => platformKeyIdOf(key, pepper)))
   const readCredentials = createCredentialReader(db, clock.now, new Set(platformKeyIds))
   const defaultLimits = config.limits
+  const issuer = createIssuer({ store: createKeyStore(db, clock.now), sealer, clock, url: config.publicUrl })
+  const tokens = createTokenCache({ clock, read: readCredentials })
+  const verifyToken = createTokenVerifier({ issuer, external: config.issuers, clock, confirm: tokens.confirm })
   return {
     ...parts,
     publicUrl: config.publicUrl,
     sealer,
     peppers: config.keyPeppers,
     keys: createKeyCache({ clock, peppers: config.keyPeppers, find: createKeyLookup(db, clock.now) }),
-    tokens: createTokenCache({ clock, read: readCredentials }),
+    tokens,
+    verifyToken,
+    loadIssuerKeys: verifyToken.loadKeys,
     keyUsage: createKeyUsage(),
     readCredentials,
     maxOrganizationsPerKey: config.maxOrganizationsPerKey,
     logSlots: createLogSlots(config.logLimits),
     namespacePrefix: config.namespacePrefix,
-    issuer: createIssuer({ store: createKeyStore(db, clock.now), sealer, clock, url: config.publicUrl }),
-    externalIssuers: config.issuers,
+    issuer,
+    externalIssuers: config.issuers.map(({ issuer, organizations }) => ({ issuer, organizations })),
+    signIns: createSignIns(config.issuers, [config.publicUrl, ...config.allowedOrigins], parts),
     defaultLimits,
     hostPorts: config.hostPorts,
     offersRoutes: config.offersRoutes,

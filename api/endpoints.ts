@@ -13,9 +13,11 @@ import { logEndpoints } from './domain/logs/endpoints.ts'
 import { organizationEndpoints } from './domain/organizations/endpoints.ts'
 import { projectEndpoints } from './domain/projects/endpoints.ts'
 import { realtimeTicketEndpoints } from './domain/realtimeTickets/endpoints.ts'
+import { signInEndpoints } from './domain/signIn/endpoints.ts'
 import { usageEndpoints } from './domain/usage/endpoints.ts'
 import { userEndpoints } from './domain/users/endpoints.ts'
 import { webhookEndpoints } from './domain/webhooks/endpoints.ts'
+import { worldMetricsEndpoints } from './domain/worldMetrics/endpoints.ts'
 import { worldEndpoints } from './domain/worlds/endpoints.ts'
 
 /**
@@ -36,9 +38,11 @@ export const endpoints: readonly Endpoint[] = [
   ...bulkEndpoints,
   ...botEndpoints,
   ...logEndpoints,
+  ...worldMetricsEndpoints,
   ...buildEndpoints,
   ...documentEndpoints,
   ...userEndpoints,
   ...groupEndpoints,
   ...realtimeTicketEndpoints,
+  ...signInEndpoints,
 ].sort((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')))

@@ -20,7 +20,6 @@ import { type ApiConfig, readApiConfig } from './config.ts'
 import { startClusters } from './connectedClusters.ts'
 import { createDeps } from './deps.ts'
 import type { Deps } from './domain/access/context.ts'
-import { createTokenVerifier } from './domain/access/token.ts'
 import { writeKeyUsage } from './domain/apiKeys/usage.ts'
 import { purgeDeleted } from './domain/deletion/purge.ts'
 import { removeUnusedPictures } from './domain/deletion/unusedPictures.ts'
@@ -94,17 +93,11 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   const deps = createDeps({ ...common, logs, clusters: directory, profiles, objects, wakeSync: clusters.wake }, config)
   observeLogSlots(registry, deps.logSlots)
   await partitions()
-  const verifyToken = createTokenVerifier({
-    issuer: deps.issuer,
-    external: config.issuers,
-    clock: systemClock,
-    confirm: deps.tokens.confirm,
-  })
   const app = createApp({
     deps,
     rootApiKey: config.rootApiKey,
     previousRootApiKey: config.previousRootApiKey,
-    verifyToken,
+    verifyToken: deps.verifyToken,
     projectOfWorld: (ids) => projectOfWorld(db, ids),
     rateLimits: config.rateLimits,
     allowedOrigins: config.allowedOrigins,
@@ -122,7 +115,7 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   const endChecks = handleRequests(server, app.fetch)
   const realtime = startRealtime({
     deps,
-    verifyToken,
+    verifyToken: deps.verifyToken,
     registry,
     fetch: app.fetch,
     random: Math.random,

@@ -115,6 +115,69 @@ describe('a request', () => {
     expect(server.requests[0]?.headers).not.toHaveProperty('x-api-key')
   })
 
+  describe('with a function that returns the token', () => {
+    /** A client whose function returns the tokens in order, and the last one again and again. */
+    const withTokens = (...tokens: string[]) => {
+      const refused: (string | undefined)[] = []
+      const bearerToken = async (token?: string): Promise<string> => {
+        refused.push(token)
+        return (tokens.length > 1 ? tokens.shift() : tokens[0]) ?? ''
+      }
+      return { client: createClient({ baseUrl: server.url, bearerToken }), refused }
+    }
+    const sent = () => server.requests.map(({ headers }) => headers.authorization)
+
+    test('has the token of its time, in every scope', async () => {
+      const { client } = withTokens('one', 'two')
+      await client.startWorld(inWorld('w'))
+      await client.in({ projectId: 'p' }).startWorld(inWorld('w'))
+      expect(sent()).toEqual(['Bearer one', 'Bearer two'])
+    })
+
+    test('is sent once more, with its body, if the API refuses the token and there is another', async () => {
+      server.answer(problem(401), json({ worldId: 'w' }))
+      const { client, refused } = withTokens('one', 'two')
+      expect(await client.createWorld({ body: aWorld })).toEqual({ worldId: 'w' })
+      expect(sent()).toEqual(['Bearer one', 'Bearer two'])
+      expect(server.requests[0]?.body).toBe(server.requests[1]?.body)
+      expect(refused).toEqual([undefined, 'one'])
+    })
+
+    test('is refused if there is no other one, and if the other one is refused too', async () => {
+      server.answer(problem(401, { detail: 'No one, no two.' }))
+      const { client } = withTokens('one')
+      await expect(client.listWorlds()).rejects.toMatchObject({ status: 401, detail: 'No [redacted], no two.' })
+      expect(sent()).toEqual(['Bearer one'])
+      const other = withTokens('one', 'two')
+      await expect(other.client.listWorlds()).rejects.toMatchObject({ status: 401, detail: 'No one, no [redacted].' })
+      expect(sent()).toEqual(['Bearer one', 'Bearer one', 'Bearer two'])
+      expect(other.refused).toEqual([undefined, 'one', 'two'])
+    })
+
+    test('keeps its refusal if the function fails for the second token', async () => {
+      server.answer(problem(401))
+      const bearerToken = (refused?: string): string => {
+        if (refused === 'two') throw new Error('none')
+        return refused === undefined ? 'one' : 'two'
+      }
+      const client = createClient({ baseUrl: server.url, bearerToken })
+      await expect(client.listWorlds()).rejects.toMatchObject({ status: 401 })
+      expect(sent()).toEqual(['Bearer one', 'Bearer two'])
+    })
+
+    test('is rejected with the error of the function, and after the timeout if it returns nothing', async () => {
+      const failing = createClient({ baseUrl: server.url, bearerToken: () => Promise.reject(new Error('expired')) })
+      await expect(failing.listWorlds()).rejects.toThrow('expired')
+      const silent = createClient({
+        baseUrl: server.url,
+        timeoutMs: 100,
+        bearerToken: () => new Promise(() => undefined),
+      })
+      await expect(silent.listWorlds()).rejects.toMatchObject({ name: 'TimeoutError' })
+      expect(server.requests).toEqual([])
+    })
+  })
+
   test('of a client in another scope has only the new scope', async () => {
     const client = aClient({ organizationId: 'org-1', projectId: 'prj-1' })
     server.answer(json([]))

@@ -6,7 +6,7 @@ import type { AnyInput, Client, PageLimit, Scope } from './types.ts'
 
 export { ApiError, type InputFault } from './error.ts'
 export type * from './operations.ts'
-export type { ClientOptions } from './options.ts'
+export type { ClientOptions, TokenSource } from './options.ts'
 export type { Clock } from './retry.ts'
 export type * from './types.ts'
 

@@ -712,6 +712,8 @@ export type Organization = {
   legalPolicies: OrganizationLegalPolicies
   /** True if the featured event is shown. */
   hasEventEnabled: boolean
+  /** Time of the creation. */
+  createdAt: string
   /** The strongest verb of the caller on the resource: r, w or *. */
   permissionVerb: 'r' | 'w' | '*'
   /** Always false. */
@@ -1366,11 +1368,74 @@ export type ScalingProfileResourceConfigurationServer = {
   memoryLimit: string
 }
 
+export type SignInAddress = {
+  /** The address of the issuer to which the browser goes. */
+  url: string
+}
+
+export type SignInCode = {
+  /** The issuer, as `listSignInIssuers` names it. */
+  issuer: string
+  /** The address of the console, with the query `?issuer=<id>` of the issuer. */
+  redirectUri: string
+  /** The code that the issuer sent with the browser. */
+  code: string
+  /** The code verifier of the challenge. */
+  codeVerifier: string
+  /** The nonce of the request. */
+  nonce: string
+  /** The issuer in the address of the browser (RFC 9207). Required if the issuer sends it. */
+  iss?: string
+}
+
+export type SignInIssuers = {
+  /** The issuers with which people can sign in to the console. */
+  issuers: SignInIssuersIssuer[]
+}
+
+export type SignInIssuersIssuer = {
+  /** The id of the issuer in its redirect URIs. */
+  id: string
+  /** The issuer of the tokens. */
+  issuer: string
+  /** Name for the button. */
+  name: string
+}
+
+export type SignInRefresh = {
+  /** The issuer, as `listSignInIssuers` names it. */
+  issuer: string
+  /** The refresh token of the last answer. */
+  refreshToken: string
+}
+
+export type SignInRequest = {
+  /** The issuer, as `listSignInIssuers` names it. */
+  issuer: string
+  /** The address of the console, with the query `?issuer=<id>` of the issuer. */
+  redirectUri: string
+  /** The state that the browser expects back (RFC 6749, section 10.12). */
+  state: string
+  /** The nonce that an ID token must name (OpenID Connect Core 1.0, section 3.1.2.1). */
+  nonce: string
+  /** The challenge of the code verifier, with the method S256 (RFC 7636). */
+  codeChallenge: string
+}
+
+export type SignInToken = {
+  /** The token for the header Authorization: Bearer. */
+  accessToken: string
+  /** Time from which the token is refused. */
+  expiresAt: string
+  /** The token that gets the next one: a new one, or the last one. Absent if the issuer gives none. */
+  refreshToken?: string
+}
+
 export type SyncStatus = {
   /** The clusters that the API has been connected to. */
   clusters: SyncStatusCluster[]
-  /** The rows with changes to push. */
-  dirtyRows: SyncStatusDirtyRows
+  /** The rows with changes to push, including those of clusters that the API has never been connected to. */
+  dirtyRows: SyncStatusClusterDirtyRows
   /** Number of findings of each type. */
   counts: SyncStatusCounts
   /** A page of the findings, oldest first. */
@@ -1386,8 +1451,17 @@ export type SyncStatusCluster = {
   message: string
   /** The uid of the namespace kube-system of the accepted cluster. */
   uid: string
+  /** The rows with changes to push to the cluster. */
+  dirtyRows: SyncStatusClusterDirtyRows
   /** Sweeps that wait for acceptance. */
   heldSweeps: SyncStatusClusterHeldSweep[]
+}
+
+export type SyncStatusClusterDirtyRows = {
+  /** Number of rows with changes to push. */
+  count: number
+  /** Seconds for which the oldest of them has been dirty. 0 if there is none. */
+  oldestSeconds: number
 }
 
 export type SyncStatusClusterHeldSweep = {
@@ -1410,13 +1484,6 @@ export type SyncStatusCounts = {
   orphans: number
   /** Number of resources with the name of a row that belong to something else. */
   strangers: number
-}
-
-export type SyncStatusDirtyRows = {
-  /** Number of rows with changes to push. */
-  count: number
-  /** Seconds for which the oldest of them has been dirty. 0 if there is none. */
-  oldestSeconds: number
 }
 
 export type SyncStatusFinding = {
@@ -1857,6 +1924,23 @@ export type WorldMetadata = {
   labels: { [key: string]: string }
 }
 
+export type WorldMetrics = {
+  /** UID of the pod of the server, as in its deployment. */
+  externalId: string
+  /** Time at which the cluster took the sample. */
+  sampledAt: string
+  /** Seconds over which the CPU time was averaged. */
+  windowSeconds: number
+  /** CPU that the server used, in thousandths of a core. */
+  cpuMillicores: number
+  /** CPU limit of the server. Absent if it has none. */
+  cpuLimitMillicores?: number
+  /** Memory in use by the server (working set). */
+  memoryBytes: number
+  /** Memory limit of the server. Absent if it has none. */
+  memoryLimitBytes?: number
+}
+
 export type WorldNetworking = {
   /** Access to the public ports for players: a Service of type ClusterIP, NodePort or LoadBalancer, ports of the node, a host name of a Gateway for browsers, or the operator's default. */
   strategy: 'Default' | 'HostPort' | 'Route' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
@@ -2086,6 +2170,30 @@ export type Operations = {
     headers: None
     body: undefined
     answer: RealtimeTicket
+  }
+  /**
+   * Create the address at which an issuer signs a person in
+   *
+   * The console goes there with a code challenge (RFC 7636). Needs no credential.
+   */
+  createSignInRequest: {
+    params: None
+    query: None
+    headers: None
+    body: SignInRequest
+    answer: SignInAddress
+  }
+  /**
+   * Exchange the code of an issuer for a token
+   *
+   * The API exchanges it, so the secret of the client stays with the API. Needs no credential.
+   */
+  createSignInToken: {
+    params: None
+    query: None
+    headers: None
+    body: SignInCode
+    answer: SignInToken
   }
   /**
    * Create a short-lived token for a user
@@ -2800,6 +2908,18 @@ export type Operations = {
     answer: ScalingProfile[]
   }
   /**
+   * List the issuers with which people can sign in to the console
+   *
+   * Needs no credential.
+   */
+  listSignInIssuers: {
+    params: None
+    query: None
+    headers: None
+    body: undefined
+    answer: SignInIssuers
+  }
+  /**
    * List the active worlds that the key can read
    *
    * The headers restrict the list. A project without an organization names its own organization. Takes an API key or a user's token.
@@ -3319,6 +3439,21 @@ export type Operations = {
     answer: string
   }
   /**
+   * Read the CPU and memory that the server of a world uses
+   *
+   * Returns the newest sample of metrics.k8s.io. 409: no server runs, or it has no sample yet. 501: the cluster has no metrics, or logs are turned off. Takes an API key or a user's token.
+   */
+  readWorldMetrics: {
+    params: {
+      /** Identifier of the world. */
+      worldId: string
+    }
+    query: None
+    headers: None
+    body: undefined
+    answer: WorldMetrics
+  }
+  /**
    * Send a message again
    *
    * The message keeps its id, and gets all attempts anew. Takes an API key or a user's token.
@@ -3334,6 +3469,18 @@ export type Operations = {
     headers: None
     body: undefined
     answer: WebhookDelivery
+  }
+  /**
+   * Exchange a refresh token for the next token
+   *
+   * Needs no credential.
+   */
+  refreshSignInToken: {
+    params: None
+    query: None
+    headers: None
+    body: SignInRefresh
+    answer: SignInToken
   }
   /**
    * Check that a build reference can be resolved
@@ -3514,6 +3661,8 @@ export const operations = {
   createOrganization: { method: 'POST', path: '/api/organizations/', body: ['application/json'], needs: { claim: 'createOrganization', credential: 'key' } },
   createProject: { method: 'POST', path: '/api/organizations/projects/', body: ['application/json'], needs: { scope: 'organization', verb: 'w' } },
   createRealtimeTicket: { method: 'POST', path: '/api/realtime/tickets/' },
+  createSignInRequest: { method: 'POST', path: '/api/sign-in/requests/', body: ['application/json'] },
+  createSignInToken: { method: 'POST', path: '/api/sign-in/tokens/', body: ['application/json'] },
   createToken: { method: 'POST', path: '/api/users/{userId}/tokens/', body: ['application/json'], needs: { scope: 'organization', verb: '*', credential: 'key' } },
   createWebhook: { method: 'POST', path: '/api/webhooks/', body: ['application/json'], needs: { scope: 'organization', verb: '*', credential: 'key' } },
   createWorld: { method: 'POST', path: '/api/worlds/', body: ['application/json'], needs: { scope: 'project', verb: 'w' } },
@@ -3554,6 +3703,7 @@ export const operations = {
   listProjects: { method: 'GET', path: '/api/organizations/projects/' },
   listPublicWorlds: { method: 'GET', path: '/api/worlds/public/' },
   listScalingProfiles: { method: 'GET', path: '/api/worlds/scalingProfiles/' },
+  listSignInIssuers: { method: 'GET', path: '/api/sign-in/issuers/' },
   listTravelLocations: { method: 'GET', path: '/api/worlds/travel/locations/' },
   listWebhookDeliveries: { method: 'GET', path: '/api/webhooks/{webhookId}/deliveries/', needs: { scope: 'organization', verb: '*' } },
   listWebhooks: { method: 'GET', path: '/api/webhooks/', needs: { scope: 'organization', verb: '*' } },
@@ -3581,7 +3731,9 @@ export const operations = {
   putWorldPicture: { method: 'PATCH', path: '/api/worlds/{worldId}/pictureUrl/', body: ['multipart/form-data', 'image/png', 'image/jpeg', 'image/webp'], needs: { scope: 'world', verb: 'w' } },
   readBotLog: { method: 'GET', path: '/api/worlds/{worldId}/bots/{botDeploymentId}/logs/', needs: { scope: 'world', verb: 'w' } },
   readWorldLog: { method: 'GET', path: '/api/worlds/{worldId}/logs/', needs: { scope: 'world', verb: 'w' } },
+  readWorldMetrics: { method: 'GET', path: '/api/worlds/{worldId}/metrics/', needs: { scope: 'world', verb: 'r' } },
   redeliverWebhook: { method: 'POST', path: '/api/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver/', needs: { scope: 'organization', verb: '*' } },
+  refreshSignInToken: { method: 'POST', path: '/api/sign-in/refresh/', body: ['application/json'] },
   resolveBuildAndContent: { method: 'POST', path: '/api/worlds/resolveBuildAndContent/', body: ['application/json'], needs: { scope: 'project', verb: 'r' } },
   restoreOrganization: { method: 'POST', path: '/api/organizations/{organizationId}/restore/', needs: { scope: 'organization', verb: 'r', platformOnly: true, credential: 'key' } },
   restoreProject: { method: 'POST', path: '/api/organizations/projects/{projectId}/restore/', needs: { scope: 'project', verb: 'w', subtree: true } },

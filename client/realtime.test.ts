@@ -381,6 +381,114 @@ describe('a connection', () => {
     })
   })
 
+  describe('with a function that returns the token', () => {
+    /** Opens a client whose function returns the present token of `tokens`, and its connection. The API refuses the token `bad`. */
+    const renewed = async (...tokens: string[]) => {
+      const asked: (string | undefined)[] = []
+      const sent: (string | null)[] = []
+      const present = { token: tokens[0] ?? '' }
+      const client = createClient({
+        bearerToken: async (refused) => {
+          asked.push(refused)
+          if (present.token === '') throw new Error('none')
+          if (present.token === 'late') return new Promise(() => undefined)
+          if (refused === present.token) present.token = tokens[tokens.indexOf(refused) + 1] ?? refused
+          return present.token
+        },
+        fetch: async (_, init) => {
+          const token = new Headers(init?.headers).get('authorization')
+          sent.push(token)
+          if (token === 'Bearer bad') return refusal(401, 'unauthenticated')
+          return Response.json({ ticket: 'ort_1' }, { status: 201 })
+        },
+      })
+      const { events } = subscribe(client)
+      await settle()
+      return { asked, sent, events, present }
+    }
+
+    test('goes on with the next token at once when it ends with the last one', async () => {
+      const { sent, events } = await renewed('one', 'two')
+      server.latest().accept()
+      await advance(10_000)
+      states = []
+      server.latest().cut(4401, 'The credential is no longer valid.')
+      await settle()
+      expect(server.connections).toHaveLength(2)
+      server.latest().accept()
+      expect(server.latest().sent).toEqual([createRequest('subscribe', 'a')])
+      expect(sent).toEqual(['Bearer one', 'Bearer two'])
+      expect(states.map(({ state }) => state)).toEqual(['waiting', 'connecting', 'open'])
+      expect(events).toEqual([])
+    })
+
+    test('waits if connections end early, although each has another token', async () => {
+      await renewed('one', 'two', 'three')
+      server.latest().accept()
+      server.latest().cut(4401)
+      await settle()
+      expect(server.connections).toHaveLength(1)
+      expect(states.at(-1)).toMatchObject({ state: 'waiting', code: 4401 })
+    })
+
+    test('says that it waits while the function returns no next token', async () => {
+      const { present, asked } = await renewed('one')
+      server.latest().accept()
+      await advance(10_000)
+      present.token = 'late'
+      server.latest().cut(4401, 'The credential is no longer valid.')
+      await settle()
+      expect(states.at(-1)).toEqual({
+        state: 'waiting',
+        delayMs: 0,
+        code: 4401,
+        reason: 'The credential is no longer valid.',
+      })
+      expect(asked).toEqual([undefined, 'one'])
+    })
+
+    test('asks the function again only after a wait if it fails when the token ends', async () => {
+      const { present, asked, events } = await renewed('one')
+      server.latest().accept()
+      await advance(10_000)
+      present.token = ''
+      server.latest().cut(4401)
+      await settle()
+      expect(asked).toEqual([undefined, 'one'])
+      expect(states.at(-1)).toMatchObject({ state: 'waiting', delayMs: 500 })
+      present.token = 'two'
+      await backoff()
+      expect([server.connections.length, asked, events]).toEqual([2, [undefined, 'one', undefined], []])
+    })
+
+    test('ends with a token that has no successor', async () => {
+      const { asked, events } = await renewed('one')
+      server.latest().accept()
+      await advance(10_000)
+      server.latest().cut(4401)
+      await backoff()
+      expect(asked).toEqual([undefined, 'one'])
+      expect(events).toEqual(['error 4401'])
+    })
+
+    test('opens with the next token if the API gives no ticket for the first', async () => {
+      const { sent, events } = await renewed('bad', 'good')
+      await backoff()
+      expect(sent).toEqual(['Bearer bad', 'Bearer good'])
+      expect(server.connections).toHaveLength(1)
+      expect(events).toEqual([])
+    })
+
+    test('is tried again after the function failed', async () => {
+      const { sent, present, events } = await renewed('')
+      expect(states.at(-1)).toMatchObject({ state: 'waiting', reason: 'The options gave no token.' })
+      present.token = 'one'
+      await backoff()
+      expect(sent).toEqual(['Bearer one'])
+      expect(events).toEqual([])
+    })
+  })
+
   test('to an address that the platform refuses is not retried', async () => {
     class WebSocket {
       constructor() {

@@ -1,4 +1,5 @@
-import { toAddress, toSocketUrl } from './realtime/address.ts'
+import { type Access, createAccess } from './realtime/access.ts'
+import { toSocketUrl } from './realtime/address.ts'
 import { backoffMs } from './realtime/backoff.ts'
 import { type ConnectionEnd, openConnection } from './realtime/connection.ts'
 import { RealtimeError, toFinalError } from './realtime/error.ts'
@@ -14,11 +15,12 @@ export { RealtimeError } from './realtime/error.ts'
 export type * from './realtime/resource.ts'
 export type * from './realtime/types.ts'
 
-/** The end of an attempt to connect, with the refusal of the API if there is one. */
-type Ended = ConnectionEnd & { readonly refusal?: Refusal | undefined }
+/** The end of an attempt to connect, with the refusal of the API if there is one, and the access that it had. */
+type Ended = ConnectionEnd & { readonly refusal?: Refusal | undefined; readonly access?: Access | undefined }
 type Protocols = { readonly protocols?: string[] | undefined; readonly refusal?: Refusal | undefined }
 
 const withoutTicket = { code: 1006, reason: 'The API gave no ticket.', wasOpen: false, lasted: false }
+const withoutToken = { ...withoutTicket, reason: 'The options gave no token.' }
 
 // By the time of the request, the API may admit what it refused before, which is 426.
 const reasonOf = ({ reason, refusal }: Ended): string =>
@@ -36,11 +38,10 @@ export const createRealtime = (options: RealtimeOptions): Realtime => {
   const { clock = systemClock, random = Math.random, fetch = globalThis.fetch, quietMs } = options
   const { WebSocket = globalThis.WebSocket } = options
   if (WebSocket === undefined) throw new TypeError('This platform has no WebSocket. Pass one in the options.')
-  const { url, ticketUrl, headers, protocols: fixed, protocolsWith } = toAddress(options)
-  const needsTicket = options.usesTickets === true || fixed === undefined
+  const source = createAccess(options)
+  const needsTicket = options.usesTickets === true || source.needsTickets
   if (needsTicket && fetch === undefined)
     throw new TypeError('This platform has no fetch, which tickets need. Pass one in the options.')
-  const secrets = [options.apiKey, options.bearerToken].filter((secret) => secret !== undefined)
   const registry = createRegistry()
   const closing = new AbortController()
   const { signal } = closing
@@ -63,51 +64,65 @@ export const createRealtime = (options: RealtimeOptions): Realtime => {
     const message = parseMessage(data)
     if (message !== undefined) registry.receive(message)
   }
-  const request = { fetch, url, headers, secrets, signal }
-  const protocolsOfTicket = async (): Promise<Protocols> => {
-    const ticket = await fetchTicket({ ...request, url: ticketUrl })
-    if (typeof ticket === 'string') return { protocols: protocolsWith(ticket) }
+  const protocolsOfTicket = async (access: Access): Promise<Protocols> => {
+    const ticket = await fetchTicket({ ...access, url: access.ticketUrl, fetch, signal })
+    if (typeof ticket === 'string') return { protocols: access.protocolsWith(ticket) }
     if (ticket?.status !== 404) return { refusal: ticket }
-    const refusal = await fetchRefusal(request)
+    const refusal = await fetchRefusal({ ...access, fetch, signal })
     // A replica of a version without tickets answers like this. It takes the credential, if that fits.
-    return refusal?.status === 426 ? { protocols: fixed, refusal: { ...ticket, error: undefined } } : { refusal }
+    if (refusal?.status !== 426) return { refusal }
+    return { protocols: access.protocols, refusal: { ...ticket, error: undefined } }
   }
   const connect = async (): Promise<Ended> => {
     notify({ state: 'connecting' })
     try {
-      const { protocols, refusal }: Protocols = needsTicket ? await protocolsOfTicket() : { protocols: fixed }
-      if (protocols === undefined || signal.aborted) return { ...withoutTicket, refusal }
-      const connection = { url: toSocketUrl(url), protocols, WebSocket, clock, quietMs, signal, onOpen, onMessage }
+      const next = source.next()
+      // With a fixed credential, the connection begins before this function returns.
+      const access: Access | undefined = next instanceof Promise ? await next : next
+      if (access === undefined) return withoutToken
+      const { protocols, refusal }: Protocols = needsTicket ? await protocolsOfTicket(access) : access
+      if (protocols === undefined || signal.aborted) return { ...withoutTicket, refusal, access }
+      const url = toSocketUrl(access.url)
+      const connection = { url, protocols, WebSocket, clock, quietMs, signal, onOpen, onMessage }
       const ended = await openConnection(connection)
-      return ended.wasOpen ? ended : { ...ended, refusal: await fetchRefusal(request) }
+      if (ended.wasOpen) return { ...ended, access }
+      return { ...ended, access, refusal: await fetchRefusal({ ...access, fetch, signal }) }
     } finally {
       send = undefined
     }
+  }
+  /**
+   * Returns the error that ends the client, if any, and whether the connection ended with its token, so that the next one needs no wait.
+   * Says that the client waits before it asks a source of tokens, which may take long.
+   */
+  const judge = async (ended: Ended): Promise<{ error: RealtimeError | undefined; isRenewed: boolean }> => {
+    const error = ended.wasOpen ? toFinalError(ended) : ended.refusal?.error
+    if (error === undefined || ended.access === undefined || !source.mayRenew(error)) return { error, isRenewed: false }
+    notify({ state: 'waiting', delayMs: 0, code: ended.code, reason: reasonOf(ended) })
+    const hasAnother = await source.hasAnother(ended.access)
+    return { error: hasAnother === false ? error : undefined, isRenewed: hasAnother === true && ended.lasted }
   }
   const run = async (): Promise<void> => {
     isRunning = true
     for (let failures = 0; !registry.isEmpty() && !signal.aborted; ) {
       const ended = await connect()
-      const { refusal } = ended
-      const error = ended.wasOpen ? toFinalError(ended) : refusal?.error
+      const { error, isRenewed } = await judge(ended)
       if (error !== undefined) return stop(error, error)
       if (registry.isEmpty() || signal.aborted) break
       failures = ended.lasted ? 0 : failures + 1
-      const delayMs = (refusal?.waitMs ?? 0) + backoffMs(failures, random())
+      if (isRenewed) continue
+      const delayMs = (ended.refusal?.waitMs ?? 0) + backoffMs(failures, random())
       notify({ state: 'waiting', delayMs, code: ended.code, reason: reasonOf(ended) })
       await clock.sleep(delayMs, signal)
     }
     isRunning = false
     if (!signal.aborted) notify({ state: 'idle' })
   }
-  const start = async (): Promise<void> => {
-    try {
-      await run()
-    } catch (cause) {
+  const start = (): Promise<void> =>
+    run().catch((cause: unknown) => {
       const error = new RealtimeError('refused', `The platform refused to connect: ${String(cause)}`)
       stop(error, error)
-    }
-  }
+    })
   return {
     subscribe: (type, id, listener) => {
       if (signal.aborted) throw signal.reason

@@ -1,7 +1,8 @@
 import { readAnswer } from './answer.ts'
 import { readError } from './error.ts'
+import { sendIdentified } from './identified.ts'
 import { operations } from './operations.ts'
-import { type ClientOptions, identityOf } from './options.ts'
+import { type ClientOptions, fixedIdentity, identityOf, secretsOf } from './options.ts'
 import { contentOf, targetOf } from './request.ts'
 import { isRepeatable, systemClock, withRetries } from './retry.ts'
 import { checkTimeout, withTimeout } from './timeout.ts'
@@ -16,8 +17,8 @@ export const createRequest = (options: ClientOptions) => {
   const { fetch: send = globalThis.fetch, maxRetries = defaultMaxRetries, clock = systemClock } = options
   const baseUrl = options.baseUrl.replace(/\/+$/, '')
   const timeoutMs = checkTimeout(options.timeoutMs ?? defaultTimeoutMs)
-  const identity = identityOf(options)
-  const secrets = [options.apiKey, options.bearerToken].filter((secret) => secret !== undefined)
+  // An invalid credential is an error at once.
+  identityOf(fixedIdentity(options))
 
   return async (operationId: string, input: AnyInput = {}): Promise<Reply<unknown>> => {
     const operation = table[operationId]
@@ -25,13 +26,15 @@ export const createRequest = (options: ClientOptions) => {
     const { signal } = input
     const url = `${baseUrl}${targetOf(operation, input)}`
     const { headers, ...content } = contentOf(operation, input)
-    for (const [name, value] of identity) headers.set(name, value)
 
     const attempt = async (ended: AbortSignal): Promise<Reply<unknown>> => {
       const { method } = operation
-      // Following a redirect would send the API key to another address.
-      const response = await send(url, { method, headers, ...content, redirect: 'manual', signal: ended })
-      if (!response.ok) throw await readError(operationId, response, { secrets, nowMs: clock.now() })
+      const { response, sentAs } = await sendIdentified(options, (known) => {
+        for (const [name, value] of identityOf(known)) headers.set(name, value)
+        // Following a redirect would send the API key to another address.
+        return send(url, { method, headers, ...content, redirect: 'manual', signal: ended })
+      })
+      if (!response.ok) throw await readError(operationId, response, { secrets: secretsOf(sentAs), nowMs: clock.now() })
       const body = await readAnswer(operationId, response)
       return { status: response.status, headers: response.headers, body }
     }

@@ -15,10 +15,14 @@ export const withTimeout = async <T>(
   const message = `${operationId} was not answered within ${timeoutMs} ms.`
   const timer = setTimeout(() => controller.abort(new DOMException(message, 'TimeoutError')), timeoutMs)
   const abort = (): void => controller.abort(signal?.reason)
+  const ended = new Promise<never>((_, reject) =>
+    controller.signal.addEventListener('abort', () => reject(controller.signal.reason)),
+  )
   if (signal?.aborted === true) abort()
   signal?.addEventListener('abort', abort)
   try {
-    return await work(controller.signal)
+    // The source of a token may not know the signal.
+    return await Promise.race([work(controller.signal), ended])
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', abort)

@@ -17,6 +17,8 @@ export const scaleCpu = (limit: string, ratio: number): string => {
 }
 
 const units: Record<string, number> = {
+  n: 1e-9,
+  u: 1e-6,
   m: 0.001,
   '': 1,
   k: 1e3,
@@ -35,7 +37,7 @@ const units: Record<string, number> = {
 
 /** Returns the value of a Kubernetes quantity in its base unit, such as cores or bytes; NaN for other text. */
 export const toNumber = (quantity: string): number => {
-  const [, number = '', unit = ''] = /^([\d.]+)([a-zA-Z]*)$/.exec(quantity) ?? []
+  const [, number = '', unit = ''] = /^([\d.]+(?:[eE][+-]?\d+)?)([a-zA-Z]*)$/.exec(quantity) ?? []
   return number === '' ? Number.NaN : Number(number) * (units[unit] ?? Number.NaN)
 }
 

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { organizationHeader, projectHeader, ticketHeader, worldHeader } from '#api/domain/access/scope.ts'
 import { documentData } from '#api/domain/documents/schema.ts'
+import { deploymentAnswer } from '#api/domain/worlds/runs/schema.ts'
 import { worldAnswer } from '#api/domain/worlds/schema.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
 import { metadataFields } from '#shared/domain/common.ts'
@@ -41,6 +42,12 @@ const feedData = z
             region: worldFields.region,
             mapName: worldAnswer.shape.runtime.shape.mapName,
             capacity: worldAnswer.shape.admission.shape.capacity,
+            players: z
+              .int()
+              .exactOptional()
+              .describe('Players in the world. Absent if its server does not report them, or has not had any yet.'),
+            queued: z.int().exactOptional().describe('Players who wait to enter. Absent like players.'),
+            restarts: deploymentAnswer.shape.restarts,
             status: worldAnswer.shape.status.describe('The status of the world.'),
           }),
           z.strictObject({ ...feedWorld, isDeleted: z.literal(true).describe('The world was deleted.') }),
@@ -135,6 +142,9 @@ const summaries: Record<MessageName, { summary: string; examples: Json[] }> = {
               region: 'Europe',
               mapName: 'hall',
               capacity: 30,
+              players: 12,
+              queued: 0,
+              restarts: 0,
               status: { phase: 'Active', message: '', conditions: [] },
             },
           ],

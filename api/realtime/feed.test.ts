@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { platform } from '#api/domain/access/claims.ts'
 import type { ScopeIds } from '#api/domain/access/scope.ts'
 import { type Clock, systemClock } from '#shared/clock.ts'
-import { createFakeClock } from '#test/support/fakeClock.ts'
+import { createFakeClock, type FakeClock } from '#test/support/fakeClock.ts'
 import { aConnection, aScope, createFakePeer } from '#test/support/fakePeer.ts'
 import { eventually } from '#test/support/wait.ts'
 import { createFeed, feedPageSize } from './feed.ts'
@@ -29,6 +29,7 @@ const world = (worldId: string): FeedWorld => ({
   region: 'Europe',
   mapName: '',
   capacity: 30,
+  restarts: 0,
   status: { phase: 'Inactive', message: '', conditions: [] },
 })
 
@@ -217,3 +218,109 @@ test('reads few worlds at once if few fit into a message, in the snapshot and af
   expect(told().slice(300).toSorted()).toEqual(all.toSorted())
   expect(sum()).toBeLessThan(2 * 600 + feedPageSize)
 })
+
+/** Advances a fake clock, and runs everything that is due. */
+const pass = async (clock: FakeClock, ms: number): Promise<void> => {
+  for (let passed = 0; passed < ms; passed += 10) {
+    clock.advance(10)
+    for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+const changeOf = (id: string, type: 'world' | 'worldCounts') =>
+  ({ ...aScope, projectId: feedId, type, id, userId: '', data: undefined, versionMs: 1, ageMs: 0 }) as const
+
+/** Follows worlds with a fake clock. `heard` has the ids and the players of each message after the snapshot. */
+const followCounts = async (worlds: FeedWorld[], fitting = feedPageSize) => {
+  const clock = createFakeClock()
+  const { hub, connect } = createTestFeed(worlds, clock, fitting)
+  const { connection, messages } = connect(scope)
+  hub.subscribe(connection, { type: 'worlds', id: feedId })
+  await pass(clock, 3_000)
+  const before = messages().length
+  return {
+    pass: (ms: number) => pass(clock, ms),
+    count: (at: number, players: number): void => {
+      const worldId = `${worlds[at]?.worldId}`
+      worlds[at] = { ...world(worldId), players } as FeedWorld
+      hub.publish([changeOf(worldId, 'worldCounts')], clock.monotonic())
+    },
+    change: (at: number): void => hub.publish([changeOf(`${worlds[at]?.worldId}`, 'world')], clock.monotonic()),
+    heard: () =>
+      messages()
+        .slice(before)
+        .map(({ data }) => (data as { worlds: { worldId: string; players?: number }[] }).worlds)
+        .map((each) => each.map(({ worldId, players }) => [worldId, players])),
+  }
+}
+
+test('delivers the newest counts of a world once in two seconds, and a changed state at once', async () => {
+  const feed = await followCounts([world('a'), world('b')])
+  feed.count(0, 1)
+  await feed.pass(1_000)
+  feed.count(0, 2)
+  feed.change(1)
+  await feed.pass(50)
+  expect(feed.heard()).toEqual([[['b', undefined]]])
+  await feed.pass(940)
+  expect(feed.heard()).toHaveLength(1)
+  await feed.pass(300)
+  expect(feed.heard().slice(1)).toEqual([[['a', 2]]])
+  feed.count(0, 3)
+  feed.change(0)
+  await feed.pass(50)
+  expect(feed.heard().slice(2)).toEqual([[['a', 3]]])
+  await feed.pass(10_000)
+  expect(feed.heard()).toHaveLength(3)
+})
+
+test('delivers the counts of many worlds in parts, each once', async () => {
+  const feed = await followCounts(Array.from({ length: 1_000 }, (_, at) => world(`world-${at}`)))
+  for (let at = 0; at < 1_000; at += 1) feed.count(at, at)
+  await feed.pass(2_500)
+  expect(feed.heard().flat().length).toBeLessThan(400)
+  await feed.pass(1_800)
+  const heard = feed.heard()
+  expect(Math.max(...heard.map((each) => each.length))).toBeLessThanOrEqual(feedPageSize)
+  expect(heard.flat()).toEqual(Array.from({ length: 1_000 }, (_, at) => [`world-${at}`, at]))
+})
+
+test('delivers a changed state before the counts of other worlds that wait', async () => {
+  const feed = await followCounts(
+    Array.from({ length: 300 }, (_, at) => world(`world-${at}`)),
+    2,
+  )
+  for (let at = 0; at < 300; at += 1) feed.count(at, at)
+  await feed.pass(2_500)
+  const before = feed.heard().length
+  for (const at of [130, 299]) feed.change(at)
+  await feed.pass(50)
+  const told = feed.heard().slice(before).flat()
+  expect(told).toContainEqual(['world-299', 299])
+  await feed.pass(10_000)
+  expect(feed.heard().flat()).toHaveLength(300)
+})
+
+test.each(['world', 'worldCounts'] as const)(
+  'a change of a %s that a slow client cannot get does not begin its snapshot again, and is in the next one',
+  async (type) => {
+    const clock = createFakeClock()
+    const worlds = Array.from({ length: 3 * feedPageSize }, (_, at) => world(`world-${at}`))
+    const { hub, connect } = createTestFeed(worlds, clock)
+    const { connection, messages, fill, drain } = connect(scope)
+    const heard = () => messages().map(({ data }) => data as { worlds: FeedWorld[]; snapshot?: { isFirst: boolean } })
+    hub.subscribe(connection, { type: 'worlds', id: feedId })
+    await eventually('the first page', async () => heard().length === 1)
+    for (let at = 0; at < 2; at += 1) {
+      fill(1_000_000)
+      hub.flush(connection, 0)
+      worlds[0] = { ...world('world-0'), players: at } as FeedWorld
+      hub.publish([changeOf('world-0', type)], clock.monotonic())
+      await pass(clock, 3_000)
+      expect(heard()).toHaveLength(1)
+    }
+    drain()
+    await pass(clock, 1_000)
+    expect(heard().map(({ snapshot }) => snapshot?.isFirst)).toEqual([true, false, false, true, false, false])
+    expect(heard()[3]?.worlds[0]).toMatchObject({ players: 1 })
+  },
+)

@@ -1,7 +1,9 @@
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
 import { createBatcher } from './batcher.ts'
+import { type ChangedWorld, createChanges, firstWrittenMs } from './changes.ts'
 import type { Connection, Entry, Subscription } from './connection.ts'
+import { createGatherer } from './gatherer.ts'
 import type { RealtimeMetrics } from './metrics.ts'
 import { type Frame, offerUpdate, removeUpdates } from './pending.ts'
 import { type FeedData, type FeedWorld, textFrame, updateText } from './protocol.ts'
@@ -13,13 +15,6 @@ import { mayReadWholeFeed, mayReadWorld, type Topic } from './topic.ts'
 export type FeedCursor = { readonly createdAt: Date; readonly id: string }
 /** A page of a snapshot; `next` is the position of the next page. */
 export type FeedPage = { readonly worlds: readonly FeedWorld[]; readonly next: FeedCursor | undefined }
-/** A world that changed. `writtenMs` is the monotonic time of the change. */
-export type ChangedWorld = {
-  readonly id: string
-  readonly projectId: string
-  readonly versionMs: number
-  readonly writtenMs: number
-}
 
 /** The reads and sinks of a feed. */
 export type FeedOptions = {
@@ -54,34 +49,31 @@ const projectsPerQuery = 128
 /**
  * Delivers the worlds of organizations and projects. A subscription gets a snapshot in pages and each change from its start
  * on. All content is read from rows, one read after the other, so no subscriber gets an older state of a world after a newer
- * one. A client that falls behind gets the snapshot again. Organizations are served in turn, and the worlds of a project
+ * one. A client that falls behind gets the snapshot again, after the one that it gets. Organizations are served in turn, and the worlds of a project
  * are only read after it was seen to exist.
  */
 export const createFeed = (options: FeedOptions) => {
   const { readPage, readWorlds, readExisting, refuse } = options
-  const changes = new WeakMap<Entry, Map<string, ChangedWorld>>()
+  const changes = createChanges()
   const { sizeOf, adapt } = createReadSizes()
-  const { positions, postpone, deliver } = createFeedDelivery(options)
+  const { positions, postpone, move, deliver } = createFeedDelivery(options)
 
   /** Delivers the changes of an entry. Returns the number of messages. */
   const deliverChanges = async (entry: Entry): Promise<number> => {
-    const changed = changes.get(entry)
-    if (changed === undefined || changed.size === 0) return 0
-    const batch = [...changed.values()].slice(0, sizeOf(entry))
-    for (const { id } of batch) changed.delete(id)
+    const batch = changes.take(entry, sizeOf(entry))
+    if (batch.length === 0) return 0
     try {
       const worlds = await readWorlds(entry.topic, batch)
       const told = new Set(worlds.map(({ worldId }) => worldId))
       const untold = batch.filter(({ id }) => !told.has(id))
       adapt(entry, told.size, untold.length > 0)
-      keepChanges(changed, untold)
-      const writtenMs = Math.min(...batch.map((each) => each.writtenMs))
-      return deliver([...entry.subscriptions], { worlds }, writtenMs).length
+      changes.add(entry, untold)
+      return deliver([...entry.subscriptions], { worlds }, firstWrittenMs(batch)).length
     } catch (error) {
-      keepChanges(changed, batch)
+      changes.add(entry, batch)
       throw error
     } finally {
-      if (changed.size > 0) batcher.add(entry)
+      if (changes.has(entry)) batcher.add(entry)
     }
   }
   /** Takes the first subscription with room, and returns all subscriptions that need the same page. */
@@ -107,10 +99,8 @@ export const createFeed = (options: FeedOptions) => {
     const snapshot = { isFirst: after === undefined, isLast: next === undefined }
     const delivered = deliver(receivers, { worlds, snapshot }, undefined)
     for (const each of delivered) {
-      each.needsSnapshot = next !== undefined
+      each.needsSnapshot = move(each, next)
       clearStale(each)
-      if (next === undefined) positions.delete(each)
-      else positions.set(each, next)
     }
     batcher.add(entry)
     return delivered.length
@@ -141,17 +131,23 @@ export const createFeed = (options: FeedOptions) => {
       return []
     },
   })
+  const add = (entry: Entry, worlds: readonly ChangedWorld[]): void => {
+    changes.add(entry, worlds)
+    batcher.add(entry)
+  }
+  const gatherer = createGatherer(options, add)
   /** The organization of a connection exists, so only projects are checked. */
   const read = (entry: Entry): void => (entry.topic.projectId === '' ? batcher : checks).add(entry)
   return {
     /** Reads the snapshots that subscriptions of the entry need. Ends them if its project does not exist. */
     read,
-    /** Delivers the present state of a world to the subscriptions of the entry. */
+    /** Delivers the present state of a world to the subscriptions of the entry: changed counts after `gatherMs`. */
     change: (entry: Entry, world: ChangedWorld): void => {
-      const known = changes.get(entry) ?? new Map<string, ChangedWorld>()
-      changes.set(entry, known)
-      if (!known.has(world.id)) known.set(world.id, world)
-      batcher.add(entry)
+      if (world.writtenMs === undefined) gatherer.add(entry, world)
+      else {
+        gatherer.drop(entry, world.id)
+        add(entry, [world])
+      }
     },
     /** Sends a subscription the snapshot again from its start, at most once a second. */
     restart: createRestarts(options, (subscription) => {
@@ -176,30 +172,32 @@ const createReadSizes = () => {
   return { sizeOf, adapt }
 }
 
-/** Adds changes that were not told. A newer change of the same world stays. */
-const keepChanges = (changed: Map<string, ChangedWorld>, untold: readonly ChangedWorld[]): void => {
-  for (const each of untold) if (!changed.has(each.id)) changed.set(each.id, each)
-}
-
 /** Queues messages for subscriptions of feeds, and keeps the position of each in its snapshot. */
 const createFeedDelivery = ({ scheduleFlush, metrics, clock }: FeedOptions) => {
-  const positions = new WeakMap<Subscription, FeedCursor>()
+  /** `hasMissed` is true after a change that the client did not get: one more snapshot follows this one. */
+  const positions = new WeakMap<Subscription, FeedCursor & { readonly hasMissed: boolean }>()
   /** Lets the connection read the subscription's entry again when it has room. */
   const postpone = (subscription: Subscription): void => {
     addStale(subscription)
     scheduleFlush(subscription.connection)
   }
   /** An update that is replaced or refused may be about another world, so the client needs all of them again. */
-  const queue = (subscription: Subscription, frame: Frame): boolean => {
+  const queue = (subscription: Subscription, frame: Frame, isPage: boolean): boolean => {
     const { connection } = subscription
     const offered = connection.waitsForDrain ? undefined : offerUpdate(connection.pending, subscription, frame, false)
     if (offered?.accepted && offered.replaced === 0) {
       scheduleFlush(connection)
       return true
     }
-    removeUpdates(connection.pending, subscription)
-    positions.delete(subscription)
-    subscription.needsSnapshot = true
+    const position = positions.get(subscription)
+    // A snapshot goes on after a pause. If each change began it again, a slow client would never get all of it.
+    if (position !== undefined && offered === undefined) {
+      positions.set(subscription, { ...position, hasMissed: position.hasMissed || !isPage })
+    } else {
+      removeUpdates(connection.pending, subscription)
+      positions.delete(subscription)
+      subscription.needsSnapshot = true
+    }
     metrics.addDropped(1)
     postpone(subscription)
     return false
@@ -207,6 +205,13 @@ const createFeedDelivery = ({ scheduleFlush, metrics, clock }: FeedOptions) => {
   return {
     positions,
     postpone,
+    /** Sets the position of a snapshot after a page. Reports whether another page must follow, of this snapshot or the next one. */
+    move: (subscription: Subscription, next: FeedCursor | undefined): boolean => {
+      const hasMissed = positions.get(subscription)?.hasMissed ?? false
+      if (next === undefined) positions.delete(subscription)
+      else positions.set(subscription, { ...next, hasMissed })
+      return next !== undefined || hasMissed
+    },
     /** Queues worlds for the subscriptions that may read them. Returns the subscriptions that get the message. */
     deliver: (receivers: readonly Subscription[], data: FeedData, writtenMs: number | undefined): Subscription[] => {
       const frameOf = ({ resource }: Subscription, worlds: readonly FeedWorld[]): Frame => {
@@ -220,11 +225,11 @@ const createFeedDelivery = ({ scheduleFlush, metrics, clock }: FeedOptions) => {
         const { topic } = subscription.entry
         if (mayReadWholeFeed(permissions, topic)) {
           shared ??= frameOf(subscription, data.worlds)
-          return queue(subscription, shared)
+          return queue(subscription, shared, data.snapshot !== undefined)
         }
         const worlds = data.worlds.filter((world) => mayReadWorld(permissions, topic, world))
         if (worlds.length === 0 && data.snapshot === undefined) return false
-        return queue(subscription, frameOf(subscription, worlds))
+        return queue(subscription, frameOf(subscription, worlds), data.snapshot !== undefined)
       })
     },
   }

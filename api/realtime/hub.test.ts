@@ -381,6 +381,19 @@ describe('permissions', () => {
   })
 })
 
+test('tells a client of a world nothing when its counts change', () => {
+  const world = 'wld-00000000000000000000000000'
+  const { client, row, read, change, hub, begin } = createTestHub()
+  const one = client()
+  hub.subscribe(one.connection, { type: 'world', id: world })
+  read(row(5, { worldId: world }))
+  const counted = { type: 'worldCounts', id: world, worldId: world, data: undefined } as const
+  change(5, counted)
+  expect(begin()).toEqual([])
+  change(6, { ...counted, data: '{}' })
+  expect(one.versions()).toEqual([textOf(5)])
+})
+
 test('refuses subscriptions beyond 64 MiB of an organization, takes those of another, and again after some have ended', () => {
   const { hub } = createTestHub()
   const ofOrganization = (organizationId: string) => {

@@ -1,11 +1,11 @@
 import type { ScopeIds } from '#api/domain/access/scope.ts'
 import { createHoldings } from '#api/platform/fairness/holdings.ts'
+import type { ChangedWorld } from './changes.ts'
 import { type Connection, type Entry, flush, hasRoom, type Subscription } from './connection.ts'
 import { createDelivery, type DeliveryOptions } from './delivery.ts'
-import type { ChangedWorld } from './feed.ts'
 import { createFrameJoiner } from './join.ts'
 import { frameCount, removeUpdates } from './pending.ts'
-import { type DocumentContent, errorText, notFoundText, type ResourceName } from './protocol.ts'
+import { type DocumentContent, errorText, notFoundText, type ResourceName, type ResourceType } from './protocol.ts'
 import {
   canRead,
   clearStale,
@@ -16,7 +16,7 @@ import {
   takeStale,
 } from './subscription.ts'
 import type { Change } from './tail.ts'
-import { readTopic, type SubscriptionTarget, topicKey, topicOfFeed, topicOfWorld } from './topic.ts'
+import { readTopic, type SubscriptionTarget, type Topic, topicKey, topicOfFeed, topicOfWorld } from './topic.ts'
 
 /** A document as read from its row, with the ids of its scope. */
 export type Snapshot = DocumentContent & ScopeIds & { readonly deleted: boolean }
@@ -93,6 +93,9 @@ const consumeSkippedVersion = (subscription: Subscription, snapshot: Snapshot | 
   return isNewer
 }
 
+const topicOf = (change: Change, type: ResourceType): Topic =>
+  type === 'world' ? topicOfWorld(change.organizationId, change.id) : { ...change, type }
+
 /** The subscriptions of one replica. It decides which message each connection gets, and does no I/O. */
 export type Hub = ReturnType<typeof createHub>
 
@@ -102,10 +105,11 @@ export const createHub = (options: HubOptions) => {
   const { sendNotice, deliver } = createDelivery(options)
   const registry = createRegistry(options)
   const join = createFrameJoiner()
-  const changeFeeds = ({ id, organizationId, projectId, versionMs, ageMs }: Change, nowMs: number): void => {
+  const changeFeeds = ({ type, id, organizationId, projectId, versionMs, ageMs }: Change, nowMs: number): void => {
+    const writtenMs = type === 'worldCounts' ? undefined : nowMs - ageMs
     for (const feed of ['', projectId]) {
       const entry = registry.entries.get(topicKey(topicOfFeed(organizationId, feed)))
-      if (entry !== undefined) options.feedChanged(entry, { id, projectId, versionMs, writtenMs: nowMs - ageMs })
+      if (entry !== undefined) options.feedChanged(entry, { id, projectId, versionMs, writtenMs })
     }
   }
   return {
@@ -132,9 +136,8 @@ export const createHub = (options: HubOptions) => {
           options.keyChanged(change.id)
           continue
         }
-        if (type === 'world') changeFeeds(change, nowMs)
-        const topic = type === 'world' ? topicOfWorld(change.organizationId, change.id) : { ...change, type }
-        const entry = registry.entries.get(topicKey(topic))
+        if (type === 'world' || type === 'worldCounts') changeFeeds(change, nowMs)
+        const entry = type === 'worldCounts' ? undefined : registry.entries.get(topicKey(topicOf(change, type)))
         if (entry === undefined) continue
         if (data === undefined) read(entry)
         else deliver(entry, { ...change, data }, { writtenMs: nowMs - change.ageMs })

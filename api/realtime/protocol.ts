@@ -18,6 +18,11 @@ export type FeedDetails = {
   readonly region: WorldAnswer['compute']['region']
   readonly mapName: string
   readonly capacity: number
+  /** The players in the world and those who wait. Absent if its server does not report them, or has not had any yet. */
+  readonly players?: number
+  readonly queued?: number
+  /** The restarts of the run's server. */
+  readonly restarts: number
 }
 
 /** A world in a feed. A deleted world has only its ids and its version. */

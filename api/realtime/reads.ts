@@ -7,9 +7,11 @@ import type { Database } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { openSession, type Session } from '#api/platform/database/pool.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
+import { optional } from '#api/platform/http/fields.ts'
 import { toPaged } from '#api/platform/http/page.ts'
 import { withDefined } from '#shared/optional.ts'
-import type { ChangedWorld, FeedCursor, FeedPage } from './feed.ts'
+import type { ChangedWorld } from './changes.ts'
+import type { FeedCursor, FeedPage } from './feed.ts'
 import type { Snapshot } from './hub.ts'
 import { maxChangesAtOnce, splitCrowd } from './pgSnapshot.ts'
 import type { FeedDetails, FeedWorld } from './protocol.ts'
@@ -296,7 +298,7 @@ const toFeedWorld = (row: FeedRow): FeedWorld => {
   const { id: worldId, projectId, followedVersion } = row
   const common = { worldId, projectId, version: followedVersion.toISOString() }
   if (row.deletingAt !== null) return { ...common, isDeleted: true }
-  const { name, labels, networking, compute, runtime, admission } = row
+  const { name, labels, networking, compute, runtime, admission, restarts } = row
   return {
     ...common,
     name,
@@ -307,6 +309,9 @@ const toFeedWorld = (row: FeedRow): FeedWorld => {
     region: compute.region,
     mapName: runtime.mapName,
     capacity: admission.capacity,
+    ...optional('players', row.queueActive),
+    ...optional('queued', row.queueQueued),
+    restarts,
     status: presentStatus(row),
   }
 }

@@ -203,7 +203,7 @@ describe('on a real socket', () => {
   })
 
   test('ends the connection of a user within a minute of the expiry of the token', async () => {
-    let verify: ReturnType<typeof createTokenVerifier> = async () => undefined
+    let verify: Parameters<typeof createRecheck>[0]['verifyToken'] = async () => undefined
     let token = ''
     const { connect, clock, advance } = await startServer(
       async () => ({ principal: { ...platform, kind: 'user', id: 'ann' }, scope: aScope, token }),

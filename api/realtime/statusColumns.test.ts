@@ -7,14 +7,14 @@ import { serverSettings } from '#shared/domain/world.ts'
 
 const migrations = new URL('../platform/database/migrations/', import.meta.url)
 
-/** Returns the columns of worlds that the newest definition of the trigger compares. */
-const triggerColumns = (): string[] => {
+/** Returns the columns of worlds that the newest definition of a trigger compares. */
+const triggerColumns = (trigger: string): string[] => {
   const files = readdirSync(migrations).filter((file) => file.endsWith('.sql'))
   const text = files
     .sort()
     .map((file) => readFileSync(new URL(file, migrations), 'utf8'))
     .join('\n')
-  const definition = text.slice(text.lastIndexOf('CREATE TRIGGER realtime_world_changed'))
+  const definition = text.slice(text.lastIndexOf(`CREATE TRIGGER ${trigger}`))
   const columns = definition.slice(0, definition.indexOf('EXECUTE')).matchAll(/\bNEW\.(\w+)/g)
   return [...new Set([...columns].flatMap(([, column]) => column ?? []))]
 }
@@ -52,6 +52,11 @@ const columnsOfStatus = (): string[] => {
   return [...read].map(toSnakeCase)
 }
 
+test('compares the counts of the feed in a trigger of its own', () => {
+  const counts = ['queue_active', 'queue_queued', 'restarts']
+  expect(triggerColumns('realtime_world_counted').sort()).toEqual(['deleting_at', 'followed_version', ...counts])
+})
+
 test('compares every column of a world status, the name and the deletion, in the trigger on worlds', () => {
-  expect(triggerColumns().sort()).toEqual([...columnsOfStatus(), 'name', 'deleting_at'].sort())
+  expect(triggerColumns('realtime_world_changed').sort()).toEqual([...columnsOfStatus(), 'name', 'deleting_at'].sort())
 })

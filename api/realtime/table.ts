@@ -22,7 +22,7 @@ export const realtimeChanges = pgTable(
     organizationId: text().notNull(),
     projectId: text().notNull(),
     worldId: text().notNull(),
-    type: text({ enum: ['kvStore', 'collection', 'liveConfig', 'world', 'apiKey'] }).notNull(),
+    type: text({ enum: ['kvStore', 'collection', 'liveConfig', 'world', 'worldCounts', 'apiKey'] }).notNull(),
     id: text().notNull(),
     version: instant().notNull(),
     userId: text().notNull(),

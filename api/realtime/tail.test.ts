@@ -121,6 +121,21 @@ describe('the tail', () => {
     await tail.stop()
   })
 
+  test('polls 20 times a second while only counts change', async () => {
+    const tail = startTail()
+    const polls = () => tail.sessions[0]?.polls.length
+    await tail.answer({ snapshot: '30:30:', changes: [] })
+    await tail.advance(1_000)
+    for (let polled = 2; polled < 6; polled += 1) {
+      await tail.answer({ snapshot: '30:30:', changes: [{ ...change('a'), type: 'worldCounts' }] })
+      await tail.advance(49)
+      expect(polls()).toBe(polled)
+      await tail.advance(1)
+    }
+    expect(tail.seen).toEqual(['refresh', 'a', 'a', 'a', 'a'])
+    await tail.stop()
+  })
+
   test('polls less often without connections, and at once when the first one opens', async () => {
     const tail = startTail({ isWatched: false })
     const polls = () => tail.sessions[0]?.polls.length

@@ -5,9 +5,9 @@ import { within } from '#shared/peers.ts'
 import { isGap, nextPollMs, parseSnapshot, type UnseenTransactions } from './pgSnapshot.ts'
 import type { Json, ResourceType } from './protocol.ts'
 
-/** A committed change. If `data` is undefined, the current content must be read from the row. */
+/** A committed change. That of `worldCounts` is for feeds alone. If `data` is undefined, the current content must be read from the row. */
 export type Change = ScopeIds & {
-  readonly type: ResourceType | 'apiKey'
+  readonly type: ResourceType | 'worldCounts' | 'apiKey'
   readonly id: string
   readonly userId: string
   readonly data: Json | undefined
@@ -83,7 +83,8 @@ const tailSession = async (session: TailSession, options: TailOptions): Promise<
     const nowMs = clock.monotonic()
     const gapMs = nowMs - polledMs
     polledMs = nowMs
-    if (changes.length > 0) changedMs = nowMs
+    // Counts change all the time in a busy fleet, and can wait.
+    if (changes.some(({ type }) => type !== 'worldCounts')) changedMs = nowMs
     options.onPoll()
     if (isGap(gapMs)) {
       log.warn({ gapMs }, 'realtime: no poll for more than a minute, reading all topics again')

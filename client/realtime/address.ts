@@ -1,5 +1,5 @@
 import bs58 from 'bs58'
-import { identityOf } from '../options.ts'
+import { identityOf, type KnownIdentity } from '../options.ts'
 import type { RealtimeOptions } from './types.ts'
 
 /** The subprotocol that the API selects. The second one, which holds the credential or the ticket, is never sent back. */
@@ -26,7 +26,7 @@ export type Address = {
 }
 
 /** Returns the address for the options. Throws a TypeError, without the credential, if they cannot be sent. */
-export const toAddress = (options: RealtimeOptions): Address => {
+export const toAddress = (options: KnownIdentity & Pick<RealtimeOptions, 'baseUrl' | 'worldId'>): Address => {
   const { worldId } = options
   const headers = identityOf(options)
   if (worldId !== undefined) headers.push(['x-svc-world-id', worldId])

@@ -1,6 +1,9 @@
 import type { PutCollection, PutKvStore, PutLiveConfig, World } from '../operations.ts'
 
-/** A world in the resource `worlds`. Its versions sort as strings and never go back. */
+/**
+ * A world in the resource `worlds`. Its versions sort as strings and never go back. They stay when only players, queued or restarts
+ * change. The players are absent while no server reports any.
+ */
 export type FeedWorld = {
   readonly worldId: string
   readonly projectId: string
@@ -13,6 +16,9 @@ export type FeedWorld = {
   readonly region: World['compute']['region']
   readonly mapName: string
   readonly capacity: number
+  readonly players?: number
+  readonly queued?: number
+  readonly restarts: number
   readonly status: World['status']
 }
 

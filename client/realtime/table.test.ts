@@ -13,6 +13,7 @@ const world = (worldId: string, version: string, phase: 'Inactive' | 'Active' = 
   region: 'Europe' as const,
   mapName: '',
   capacity: 30,
+  restarts: 0,
   status: { phase, message: '', conditions: [] },
 })
 const page = (isFirst: boolean, isLast: boolean, ...worlds: FeedPage['worlds']): FeedPage => ({

@@ -53,7 +53,7 @@ export type RealtimeOptions = Identity & {
   readonly worldId?: string
   /**
    * Requests a ticket for each connection, so that no handshake has the credential, which proxies may log. Without it, the client does
-   * so only for a credential that is too long for a handshake.
+   * so only for a token that a function returns, and for a credential that is too long for a handshake.
    */
   readonly usesTickets?: boolean
   /** Called when the state changes, for example to show that data may be out of date. */

@@ -40,6 +40,11 @@ test('alerts and dashboards use only metrics that exist', () => {
   }
 })
 
+test('a 501 is no request error, since it is the answer of an installation without the feature', () => {
+  const { expression = '' } = alerts.find(({ name }) => name === 'OrreryRequestErrors') ?? {}
+  expect(expression.split(' / ')[0]).toContain('status!="501"')
+})
+
 test('every alert has a section in the runbook', () => {
   const sections = [...read('docs/alerts.md').matchAll(/^## (.+)$/gm)].map(([, title]) => title)
   expect(sections).toEqual(alerts.map(({ name }) => name))

@@ -39,7 +39,7 @@ export const alerts: readonly Alert[] = [
     name: 'OrreryRequestErrors',
     severity: 'warning',
     expression:
-      `sum(rate(http_request_duration_seconds_count{${api},status=~"5.."}[5m])) / ` +
+      `sum(rate(http_request_duration_seconds_count{${api},status=~"5..",status!="501"}[5m])) / ` +
       `sum(rate(http_request_duration_seconds_count{${api}}[5m])) > 0.02`,
     for: '5m',
     summary: 'More than 2 % of the REST requests fail with a 5xx status.',

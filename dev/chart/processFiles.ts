@@ -17,8 +17,14 @@ const toSchema = (schema: z.ZodType): Schema => {
 
 /** The schema of `api.clusters`. */
 export const clusters = toSchema(z.array(clusterSchema).max(32))
+const { signIn } = issuerSchema.shape
+/** Without `clientSecret`: the values become a ConfigMap. `api.signInSecret` has the files with secrets. */
+const chartIssuer = z.strictObject({
+  ...issuerSchema.shape,
+  signIn: z.strictObject(signIn.unwrap().shape).omit({ clientSecret: true }).optional(),
+})
 /** The schema of `api.jwtIssuers`. */
-export const issuers = toSchema(z.array(issuerSchema).max(32))
+export const issuers = toSchema(z.array(chartIssuer).max(32))
 /** The schema of `operator.placement`. */
 export const placements = toSchema(z.array(placementSchema).max(64))
 

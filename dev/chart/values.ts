@@ -98,6 +98,7 @@ const api = group('The API.', {
     existingSecret: name('A Secret of the type kubernetes.io/tls; without one, HTTP.'),
   }),
   jwtIssuers: field([], 'External token issuers (docs/keys.md).', issuers),
+  signInSecret: name('A Secret with client secrets of issuers, mounted at /etc/orrery/sign-in (docs/keys.md).'),
   clusters: field([], 'The clusters and their places (docs/clusters.md).', clusters),
   clustersSecret: name('A Secret with kubeconfigs and keys of clusters, mounted at /etc/orrery/clusters.'),
   terminationGracePeriodSeconds: integer(

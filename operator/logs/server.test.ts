@@ -1,9 +1,9 @@
 import { request } from 'node:http'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import type { Pod } from '#operator/pods/pod.ts'
 import { systemClock } from '#shared/clock.ts'
 import { KubeError } from '#shared/kube/errors.ts'
-import type { BytesRequest } from '#shared/kube/transport.ts'
+import type { BytesRequest, Request, Transport } from '#shared/kube/transport.ts'
 import { createLog } from '#shared/log.ts'
 import { type LogTicket, signTicket } from '#shared/logs/ticket.ts'
 import { eventually } from '#test/support/wait.ts'
@@ -34,10 +34,19 @@ afterEach(async () => {
   for (const end of ended.splice(0)) await end()
 })
 
-const start = async (bytes: Bytes, tails = new Map<string, Buffer>()): Promise<string> => {
+/** Answers like an API server without metrics.k8s.io. */
+const withoutMetrics: Transport['request'] = () => Promise.reject(new KubeError({ message: 'no', status: 404 }))
+
+const start = async (
+  bytes: Bytes,
+  {
+    tails = new Map<string, Buffer>(),
+    ask = withoutMetrics,
+  }: { tails?: Map<string, Buffer>; ask?: typeof withoutMetrics } = {},
+): Promise<string> => {
   const server = await serveLogs({
     settings: { port: 0, address: '127.0.0.1', tls: undefined, keys: [key], audience },
-    transport: { bytes },
+    transport: { bytes, request: ask },
     pods: { servers: new Map([['orrery-a/w', pod]]), bots: new Map() },
     tailOf: (uid) => tails.get(uid),
     clock: systemClock,
@@ -103,7 +112,7 @@ test.each([
 })
 
 test('returns the kept tail of a deleted pod', async () => {
-  const url = await start(node('').bytes, new Map([['pod-0', Buffer.from('the end')]]))
+  const url = await start(node('').bytes, { tails: new Map([['pod-0', Buffer.from('the end')]]) })
   expect(await (await ask(url, await sign({ source: 'tail', podUid: 'pod-0' }))).text()).toBe('the end')
   expect((await ask(url, await sign({ source: 'tail', podUid: 'pod-9' }))).status).toBe(404)
 })
@@ -120,4 +129,33 @@ test('a reader that disconnects ends the stream from a silent node', async () =>
   await new Promise<void>((resolve) => reading.once('response', (answer) => answer.once('data', () => resolve())).end())
   reading.destroy()
   await eventually('the end of the stream', async () => aborted)
+})
+
+describe('a ticket for a sample', () => {
+  const metrics: Partial<LogTicket> = { source: 'metrics' }
+  const usage = { cpu: '250m', memory: '1Ki' }
+  const sampled = { timestamp: '2026-11-21T08:00:00Z', window: '15s', containers: [{ name: 'server', usage }] }
+
+  test('gets the newest sample of its pod, and no log', async () => {
+    const { bytes, asked } = node('secret')
+    const paths: string[] = []
+    const answerOnce = (async ({ path }: Request) => {
+      paths.push(path)
+      return sampled
+    }) as Transport['request']
+    const answer = await ask(await start(bytes, { ask: answerOnce }), await sign(metrics))
+    expect([answer.status, await answer.json()]).toEqual([
+      200,
+      expect.objectContaining({ podUid: 'pod-1', cpuMillicores: 250, memoryBytes: 1024 }),
+    ])
+    expect([paths, asked]).toEqual([['/apis/metrics.k8s.io/v1beta1/namespaces/orrery-a/pods/w'], []])
+  })
+
+  test.each([
+    ['the pod of the ticket is gone', { podUid: 'pod-0' }, 404, 'NotFound'],
+    ['the cluster has no metrics', {}, 501, 'MetricsNotInstalled'],
+  ])('gets the reason only if %s', async (_, more, status, reason) => {
+    const answer = await ask(await start(node('secret').bytes), await sign({ ...metrics, ...more }))
+    expect([answer.status, await answer.text()]).toEqual([status, JSON.stringify({ reason })])
+  })
 })

@@ -8,11 +8,13 @@ import { KubeError } from '#shared/kube/errors.ts'
 import type { Transport } from '#shared/kube/transport.ts'
 import type { Log } from '#shared/log.ts'
 import { type LogRefusal, logRefusals } from '#shared/logs/reasons.ts'
+import { type SampleRefusal, sampleRefusals } from '#shared/logs/sample.ts'
 import { type LogTicket, verifyTicket } from '#shared/logs/ticket.ts'
 import { listen } from '#shared/operations.ts'
 import { readTls, reloadTls, type TlsFiles } from '#shared/tls.ts'
 import { LogError, openLog } from './read.ts'
-import { findLogTarget, type PodCaches } from './target.ts'
+import { createSamples, type Samples } from './samples.ts'
+import { findLogTarget, type LogTarget, type PodCaches } from './target.ts'
 
 /** The settings of the log server. */
 export type LogSettings = {
@@ -30,7 +32,7 @@ export type LogSettings = {
 export type LogServerOptions = {
   readonly settings: LogSettings
   /** A transport of its own: logs that are followed must not delay the watches of the caches. */
-  readonly transport: Pick<Transport, 'bytes'>
+  readonly transport: Pick<Transport, 'bytes' | 'request'>
   readonly pods: PodCaches
   /** Returns the tail that was kept of a pod. */
   readonly tailOf: (podUid: string) => Buffer | undefined
@@ -43,16 +45,19 @@ const maxStreams = 60
 const maxConnections = 256
 
 /**
- * Serves the logs of pods to the API. A request carries a ticket of the API as its bearer token; path, query and body are
- * ignored. Every request without a valid ticket gets an empty 401.
+ * Serves the logs of pods, and samples of their CPU and memory, to the API. A request carries a ticket of the API as its bearer token;
+ * path, query and body are ignored. Every request without a valid ticket gets an empty 401.
  */
 export const serveLogs = async (options: LogServerOptions): Promise<{ port: number; close(): Promise<void> }> => {
   const { settings, clock, log } = options
+  const samples = createSamples(options)
   let streams = 0
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { keys, audience } = settings
     const ticket = await verifyTicket(bearerOf(request), { keys, audience, nowMs: clock.now() })
     if (ticket === undefined) return void response.writeHead(401, { 'content-length': 0 }).end()
+    // Samples have their own limits.
+    if (ticket.source === 'metrics') return giveSample(samples, findLogTarget(ticket, options.pods), response)
     if (streams >= maxStreams) return refuse(response, 'Busy')
     streams += 1
     try {
@@ -97,8 +102,19 @@ const openServer = (
 
 const bearerOf = ({ headers }: IncomingMessage): string => /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1] ?? ''
 
-const refuse = (response: ServerResponse, reason: LogRefusal): void =>
-  void response.writeHead(logRefusals[reason], { 'content-type': 'application/json' }).end(JSON.stringify({ reason }))
+const statuses = { ...logRefusals, ...sampleRefusals }
+
+const sendJson = (response: ServerResponse, status: number, body: object): void =>
+  void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+
+const refuse = (response: ServerResponse, reason: LogRefusal | SampleRefusal): void =>
+  sendJson(response, statuses[reason], { reason })
+
+const giveSample = async (samples: Samples, target: LogTarget | undefined, response: ServerResponse): Promise<void> => {
+  if (target === undefined) return refuse(response, 'NotFound')
+  const answer = await samples.read(target)
+  return 'sample' in answer ? sendJson(response, 200, answer.sample) : refuse(response, answer.refusal)
+}
 
 const bytes = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }
 

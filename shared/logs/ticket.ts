@@ -3,13 +3,16 @@ import * as z from 'zod'
 import { isId } from '#shared/ids.ts'
 
 /**
- * A permission to read one log, signed by the API. The operator reads the log that the ticket names and ignores the rest of the
+ * A permission to read one log or sample, signed by the API. The operator reads what the ticket names and ignores the rest of the
  * request.
  */
 export type LogTicket = z.output<typeof ticketSchema>
 
-/** The sources that a ticket can name: the log of a running pod, or the tail that the operator kept of a deleted pod. */
-export const logSources = ['pod', 'tail'] as const
+/**
+ * The sources that a ticket can name: the log of a running pod, the tail that the operator kept of a deleted pod, or the newest
+ * sample of the CPU and memory of a running pod.
+ */
+export const logSources = ['pod', 'tail', 'metrics'] as const
 
 const uid = z.string().min(1).max(64)
 

@@ -567,6 +567,12 @@ describe('the cause', () => {
     expect(runs).toMatchObject({ reason: '', sentence: 'Lobby is running.' })
   })
 
+  test('runs, whatever note the node writes about its server', () => {
+    const note = 'The node is simulated, so no container runs.'
+    const runs = why({ phase: 'Active', conditions: [ready('ServerReady', note, 'True')] })
+    expect(runs).toMatchObject({ cause: note, sentence: 'Lobby is running.' })
+  })
+
   test('of a paused world is the pause', () => {
     const paused = { ...ready('Paused', 'Paused: remove the annotation.'), type: 'Progressing' }
     expect(why({ conditions: [trouble, paused] })).toMatchObject({ reason: 'Paused', cause: paused.message })

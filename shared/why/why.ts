@@ -170,12 +170,14 @@ const repeated = /^(Paused: |The world is being deleted\. ?)/
 const toSentence = (why: Parts, facts: WhyFacts, nowMs: number): string => {
   const { consequence, failure } = splitFailure(why.cause.replace(repeated, ''))
   const [first = '', ...more] = splitAdvice(failure).facts.split(/(?<=\.) (?=[A-Z])/)
-  const [what, next = ''] = tell(why, facts, { consequence, failure: first.replace(/\.$/, '') })
+  // A note on a server that is Ready is no reason for anything.
+  const [what, next = ''] =
+    why.reason === '' ? [''] : tell(why, facts, { consequence, failure: first.replace(/\.$/, '') })
   const stem = `${why.summary.slice(0, -1)}${ageOf(why, nowMs)}`
   const sentences = [
     what === '' ? `${stem}.` : `${stem}: ${what}.`,
     next,
-    ...more,
+    ...(why.reason === '' ? [] : more),
     adviseOn(why),
     compare(why),
     alsoOf(why, facts),

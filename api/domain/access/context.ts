@@ -14,6 +14,7 @@ import type { Idempotency } from '#api/platform/idempotency/key.ts'
 import type { ClusterLogs } from '#api/platform/logs/clusterLogs.ts'
 import type { LogSlots } from '#api/platform/logs/slots.ts'
 import type { ObjectStore } from '#api/platform/objects/store.ts'
+import type { OpenIdClient } from '#api/platform/openId/client.ts'
 import type { Sealer } from '#api/platform/secrets/seal.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { WorldBots } from '#shared/domain/botUse.ts'
@@ -26,6 +27,16 @@ import type { TokenIssuer } from './issuer.ts'
 import type { Limits } from './limits.ts'
 import type { ScopeIds, ScopeKind } from './scope.ts'
 import type { ExternalIssuer } from './token.ts'
+
+/** The sign-in of people at an external issuer. */
+export type SignIn = Pick<ExternalIssuer, 'issuer' | 'audience' | 'organizations'> &
+  Pick<NonNullable<ExternalIssuer['signIn']>, 'name' | 'token'> & {
+    /** The part of the redirect URIs that names the issuer. */
+    readonly id: string
+    /** The addresses of the console to which the issuer may send a browser back. No other issuer has them. */
+    readonly redirectUris: readonly string[]
+    readonly client: OpenIdClient
+  }
 
 /** The dependencies of service functions, created once per process. */
 export type Deps = {
@@ -47,8 +58,14 @@ export type Deps = {
   /** The maximum number of organizations that a key and the keys that it created may create. */
   readonly maxOrganizationsPerKey: number
   readonly issuer: TokenIssuer
+  /** Verifies a Bearer token, as for each request. Returns undefined for an invalid one. */
+  readonly verifyToken: (token: string) => Promise<Principal | undefined>
+  /** Loads the keys of an external issuer if none are known. Throws a 503 if they cannot be fetched. */
+  readonly loadIssuerKeys: (issuer: string) => Promise<void>
   /** The external issuers whose tokens are accepted. */
   readonly externalIssuers: readonly Pick<ExternalIssuer, 'issuer' | 'organizations'>[]
+  /** The issuers with which people sign in to the console, by the issuer. */
+  readonly signIns: ReadonlyMap<string, SignIn>
   readonly objects: ObjectStore
   /** The logs of pods, from the operators. */
   readonly logs: ClusterLogs
@@ -119,6 +136,11 @@ export type Context = Deps & {
   readonly traceparent?: string | undefined
   /** Counts a start or stop against the rate limit of this replica for a world of the organization. Throws a 429 above it. */
   readonly countStart: (projectId: string, worldId: string) => void
+  /**
+   * Counts a request to an issuer, and a failed credential, which the returned function takes back. Throws a 429 above a limit of the
+   * client address or of the issuer.
+   */
+  readonly countSignIn: (kind: 'sign-ins' | 'renewals', issuer: string) => () => void
   /** Counts the bytes of a written document against the rate of the organization. Throws a 429 above it. */
   readonly countDocumentBytes: (bytes: number) => void
   /** Counts the bytes of restored documents. Throws a 429 while earlier restores exceed the rate of the organization. */
@@ -139,6 +161,8 @@ export type LockRevision = (
 
 /** The part of an audit record that a service function chooses. */
 export type AuditEntry = {
+  /** Default: the caller. */
+  readonly actor?: Principal
   /** Default: the operationId of the request. */
   readonly action?: string
   /** The ids or names of the resources. Default in a writing request: those of the path and those that it created. */

@@ -52,7 +52,8 @@ test('throws a 503 if the keys of an external issuer cannot be fetched', async (
     confirm: async (principal) => principal,
   })
   const token = `${Buffer.from('{"alg":"ES256","kid":"key-1"}').toString('base64url')}.${tokenOf('org-1').split('.')[1]}.AA`
-  await expect(verify(token)).rejects.toMatchObject({ code: 'unavailable', headers: { 'retry-after': '5' } })
+  for (const attempt of [verify(token), verify.loadKeys('issuer')])
+    await expect(attempt).rejects.toMatchObject({ code: 'unavailable', headers: { 'retry-after': '5' } })
 })
 
 test.each([
@@ -76,6 +77,7 @@ test.each([
 test('a token with an expiry that no number can hold is invalid', () => {
   const payload = { sub: 'ann', organization_id: 'org-00000000000000000000000000' }
   expect(toVerifiedToken({ ...payload, exp: 60 })).toMatchObject({ expiresAtMs: 90_000 })
+  expect(() => toVerifiedToken({ ...payload, exp: 8_640_000_000_000 })).toThrow()
   expect(() => toVerifiedToken({ ...payload, ...(JSON.parse('{"exp": 1e400}') as { exp: number }) })).toThrow()
 })
 

@@ -14,6 +14,11 @@ const heldSweep = z.object({
   heldAt: shownInstant('Time since which the sweep waits for acceptance.'),
 })
 
+const dirtyRows = z.object({
+  count: count('Number of rows with changes to push.'),
+  oldestSeconds: count('Seconds for which the oldest of them has been dirty. 0 if there is none.'),
+})
+
 const cluster = z.object({
   name: z.string().meta({ description: 'Name of the cluster.' }),
   state: z.enum(['Accepted', 'AnotherCluster', 'RestoredCluster']).meta({
@@ -23,6 +28,7 @@ const cluster = z.object({
     .string()
     .meta({ description: 'The reason of a refusal and what to do. Empty if the cluster is accepted.' }),
   uid: z.string().meta({ description: 'The uid of the namespace kube-system of the accepted cluster.' }),
+  dirtyRows: dirtyRows.meta({ description: 'The rows with changes to push to the cluster.' }),
   heldSweeps: z.array(heldSweep).meta({ description: 'Sweeps that wait for acceptance.' }),
 })
 
@@ -44,12 +50,10 @@ const finding = z.object({
 export const syncStatus = z
   .object({
     clusters: z.array(cluster).meta({ description: 'The clusters that the API has been connected to.' }),
-    dirtyRows: z
-      .object({
-        count: count('Number of rows with changes to push.'),
-        oldestSeconds: count('Seconds for which the oldest of them has been dirty. 0 if there is none.'),
-      })
-      .meta({ description: 'The rows with changes to push.' }),
+    dirtyRows: dirtyRows.meta({
+      description:
+        'The rows with changes to push, including those of clusters that the API has never been connected to.',
+    }),
     counts: z
       .object({
         frozen: count('Number of frozen rows.'),
@@ -71,6 +75,7 @@ export const syncStatus = z
             state: 'Accepted',
             message: '',
             uid: '6f1c2f0e-5c7b-4f59-8a6a-1f1d9a5d3c11',
+            dirtyRows: { count: 0, oldestSeconds: 0 },
             heldSweeps: [],
           },
         ],

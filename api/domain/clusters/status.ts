@@ -18,7 +18,7 @@ export const getSyncStatus = async (
   const [states, sweeps, dirty, counts, found] = await Promise.all([
     db.select().from(clusterStates).orderBy(clusterStates.name),
     db.select().from(heldSweeps),
-    readDirtyRows(db),
+    readDirtyRowsByCluster(db),
     countFindings(db),
     readPage(reader, getTableColumns(syncFindings), {
       from: syncFindings,
@@ -36,6 +36,7 @@ export const getSyncStatus = async (
       state: state.refusal ?? 'Accepted',
       message: explainRefusal(state),
       uid: state.uid,
+      dirtyRows: sumDirtyRows(dirty.filter(({ cluster }) => cluster === state.name)),
       heldSweeps: sweeps
         .filter(({ cluster, missing }) => cluster === state.name && missing > 0)
         .map(({ kind, missing, total: all, examples, heldAt }) => ({
@@ -46,7 +47,7 @@ export const getSyncStatus = async (
           heldAt: heldAt.toISOString(),
         })),
     })),
-    dirtyRows: dirty,
+    dirtyRows: sumDirtyRows(dirty),
     counts: { frozen: total('Frozen'), orphans: total('Orphan'), strangers: total('Stranger') },
     findings: paged.items.map(({ id, type, kind, cluster, namespace, name, message, createdAt }) => ({
       id,
@@ -62,18 +63,20 @@ export const getSyncStatus = async (
   return { ...paged, status }
 }
 
+type DirtyRows = SyncStatusAnswer['dirtyRows']
+
 const oldestSeconds = sql<number>`greatest(0, coalesce(extract(epoch from now() - min(${clusterOutbox.markedAt})), 0))::float8`
 
 /** Reads the number of dirty rows, and for how long the oldest of them has been dirty. */
-export const readDirtyRows = async (db: Database): Promise<SyncStatusAnswer['dirtyRows']> => {
-  const [row] = await db.select({ count: count(), oldestSeconds }).from(clusterOutbox)
-  return { count: row?.count ?? 0, oldestSeconds: row?.oldestSeconds ?? 0 }
-}
+export const readDirtyRows = async (db: Database): Promise<DirtyRows> => sumDirtyRows(await readDirtyRowsByCluster(db))
+
+const sumDirtyRows = (dirty: readonly DirtyRows[]): DirtyRows => ({
+  count: dirty.reduce((sum, each) => sum + each.count, 0),
+  oldestSeconds: Math.max(0, ...dirty.map((each) => each.oldestSeconds)),
+})
 
 /** Reads the number of dirty rows of each cluster that has some, and for how long the oldest of them has been dirty. */
-export const readDirtyRowsByCluster = (
-  db: Database,
-): Promise<(SyncStatusAnswer['dirtyRows'] & { readonly cluster: string })[]> =>
+export const readDirtyRowsByCluster = (db: Database): Promise<(DirtyRows & { readonly cluster: string })[]> =>
   db
     .select({ cluster: clusterOutbox.cluster, count: count(), oldestSeconds })
     .from(clusterOutbox)

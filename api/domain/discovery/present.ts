@@ -26,7 +26,7 @@ export const presentTravelLocation = (
   liveConfigUrl: liveConfigUrl(publicUrl, world.id),
   contentId: world.resolvedBuild?.contentId ?? '',
   metadata: world.metadata,
-  queueState: { queued: world.queueQueued, active: world.queueActive },
+  queueState: { queued: world.queueQueued ?? 0, active: world.queueActive ?? 0 },
   admission: world.admission,
   ...optional('pictureUrl', world.pictureUrl),
   ...presentAddress(world),

@@ -120,3 +120,31 @@ test('counts failed credentials per address', () => {
   checkFailures('192.0.2.2')
   countFailure('192.0.2.2')
 })
+
+test('a sign-in counts as a failed credential of its address until it is taken back', () => {
+  const { countSignIn, checkFailures } = createRateLimits(createFakeClock(), options, oneRequest)
+  const sign = () => countSignIn('sign-ins', '192.0.2.1', 'a')
+  const [forgive] = [sign(), sign(), sign()]
+  expect(sign).toThrow('3 failed credentials per minute')
+  expect(() => checkFailures('192.0.2.1')).toThrow('3 failed credentials per minute')
+  countSignIn('sign-ins', '192.0.2.2', 'a')
+  forgive?.()
+  sign()
+  expect(sign).toThrow('3 failed credentials per minute')
+})
+
+test('sign-ins are limited for each address and for each issuer, and renewals separately', () => {
+  const clock = createFakeClock()
+  const { countSignIn } = createRateLimits(clock, options, oneRequest)
+  const succeed = (kind: 'sign-ins' | 'renewals', address: string, issuer: string) =>
+    countSignIn(kind, address, issuer)()
+  for (let at = 0; at < 500; at += 1) succeed('sign-ins', `2001:db8::${at % 5}:0:0:0:1`, 'a')
+  expect(() => succeed('sign-ins', '192.0.2.9', 'a')).toThrow('50 sign-ins per second and issuer')
+  succeed('sign-ins', '192.0.2.9', 'b')
+  succeed('renewals', '192.0.2.9', 'a')
+  expect(() => succeed('sign-ins', '2001:db8::1:0:0:0:2', 'b')).toThrow('1 sign-ins per second and address')
+  clock.advance(1_000)
+  succeed('sign-ins', '2001:db8::1:0:0:0:2', 'b')
+  for (let at = 0; at < 500; at += 1) succeed('renewals', '192.0.2.1', 'a')
+  expect(() => succeed('renewals', '192.0.2.1', 'b')).toThrow('5 renewals per second and address')
+})

@@ -31,6 +31,12 @@ const shareSeconds = 10
 /** The burst of written document bytes, in seconds of their rate. It allows an import, and many saves at the same time. */
 const documentSeconds = 60
 
+/** The requests to one issuer, and those of one client address. Renewals have their own, so that open sessions go on. */
+const signInRates = {
+  'sign-ins': { ofAddress: { perSecond: 1, burst: 100 }, ofIssuer: { perSecond: 50, burst: 500 } },
+  renewals: { ofAddress: { perSecond: 5, burst: 500 }, ofIssuer: { perSecond: 50, burst: 500 } },
+}
+
 type OrganizationRates = Pick<Limits, 'maxRequestsPerSecond' | 'maxDocumentBytesPerSecond'>
 
 type Rate = { readonly perSecond: number; readonly burst: number }
@@ -83,6 +89,8 @@ export const createRateLimits = (
   const failures = createBuckets(clock)
   const perMinute = options.failedCredentialsPerMinute
   const failureRate = { perSecond: perMinute / 60, burst: perMinute }
+  const signInsOfAddress = createBuckets(clock)
+  const signInsOfIssuer = createBuckets(clock)
   const shares = createBuckets(clock)
   const takeShare = (organizationId: string, headers: AnswerHeaders): void => {
     const perSecond = ratesOf(organizationId).maxRequestsPerSecond
@@ -107,6 +115,10 @@ export const createRateLimits = (
   }
   const tooManyFailures = (nextInSeconds: number): Problem =>
     tooMany(`${perMinute} failed credentials per minute and address`, nextInSeconds, {})
+  const countFailure = (address: string): void => {
+    const { taken, nextInSeconds } = failures.take(addressBlock(address), failureRate)
+    if (!taken) throw tooManyFailures(nextInSeconds)
+  }
   const policy = `${options.burst};w=${Math.ceil(options.burst / options.requestsPerSecond)}`
   return {
     /** Counts a request and returns the headers of its response. Throws a 429 above the limit. */
@@ -133,9 +145,21 @@ export const createRateLimits = (
       if (!taken) throw tooManyFailures(nextInSeconds)
     },
     /** Counts a missing or invalid credential by client address. Throws a 429 above the limit. */
-    countFailure: (address: string): void => {
-      const { taken, nextInSeconds } = failures.take(addressBlock(address), failureRate)
-      if (!taken) throw tooManyFailures(nextInSeconds)
+    countFailure,
+    /**
+     * Counts a request to an issuer, and a failed credential of the client address. Returns a function that takes the failure back.
+     * Throws a 429 above a limit of the address or of the issuer.
+     */
+    countSignIn: (kind: keyof typeof signInRates, address: string, issuer: string): (() => void) => {
+      const { ofAddress, ofIssuer } = signInRates[kind]
+      const block = addressBlock(address)
+      const own = signInsOfAddress.take(`${kind} ${block}`, ofAddress)
+      if (!own.taken) throw tooMany(`${ofAddress.perSecond} ${kind} per second and address`, own.nextInSeconds, {})
+      const all = signInsOfIssuer.take(`${kind} ${issuer}`, ofIssuer)
+      if (!all.taken) throw tooMany(`${ofIssuer.perSecond} ${kind} per second and issuer`, all.nextInSeconds, {})
+      // Before the request, so that requests at the same time do not pass together.
+      countFailure(address)
+      return () => void failures.take(block, failureRate, { count: -1, needed: 0 })
     },
     /**
      * Counts a start or stop of a world by the ids of the request. Throws a 429 above the limit. The world may not exist

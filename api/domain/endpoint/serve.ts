@@ -105,6 +105,7 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
     countStart,
     countDocumentBytes,
     countRestoredBytes,
+    countSignIn: (kind, issuer) => runtime.limits.countSignIn(kind, request.address, issuer),
     traceparent,
     recordAudit: createRecordAudit(() => ctx, endpoint, request),
   }

@@ -16,7 +16,7 @@ export const createRecordAudit =
     const ctx = contextOf()
     const { action = operationId, resources = [], fields = [], organizationId = ctx.organizationId } = entry
     const db = transaction ?? ctx.db
-    const { kind, id } = ctx.principal
+    const { kind, id } = entry.actor ?? ctx.principal
     await insertAuditRecord(db, {
       id: ctx.newId('audit'),
       createdAt: new Date(ctx.clock.now()),

@@ -18,6 +18,7 @@ import { maxFollowMs, maxTailBytes } from '#shared/logs/reasons.ts'
 import type { LogTicket } from '#shared/logs/ticket.ts'
 import { withDefined } from '#shared/optional.ts'
 import { namespaceOf } from '#shared/resources/group.ts'
+import { explainNoLog } from './noLog.ts'
 import type { Since } from './query.ts'
 import { deploymentLogs } from './table.ts'
 
@@ -46,16 +47,13 @@ export const readWorldLog = async (
   const world = await findWorld(ctx, worldId)
   const deployment = await findDeployment(ctx, world, id)
   const isOver = hasEnded(deployment)
-  const ticket = isOver ? undefined : ticketOf(ctx, world, deployment, request)
+  const server = isOver ? undefined : serverOf(world, deployment)
+  const ticket = server && { ...commonTicket(ctx, request), ...server }
   const live = ticket && (await openStream(ctx, { ...request, cluster: world.cluster, ticket, worldId }))
   if (live !== undefined) return live
   const kept = await findKeptLog(ctx, deployment.id)
   if (kept !== undefined) return sendKept(kept, request)
-  if (isOver) {
-    const detail =
-      'No log of this run was kept. The end of a log is kept if the server failed or ended by itself, and its node answered.'
-    throw new Problem('not_found', detail)
-  }
+  if (isOver) throw new Problem('not_found', explainNoLog(deployment.endReason))
   throw notStarted(`The server has no log yet: the status of the deployment is ${deployment.status}.`)
 }
 
@@ -93,23 +91,36 @@ const notStarted = (why: string): Problem =>
 const findWorld = async (ctx: Context, worldId: string): Promise<WorldRow> =>
   found(await ctx.db.select().from(worlds).where(whereWorld(ctx, worldId)))
 
-/** Returns the deployment of that id, or of the newest run. */
-const findDeployment = async (ctx: Context, world: WorldRow, id: string | undefined): Promise<DeploymentRow> => {
-  if (id === undefined && world.runId === null) {
-    throw new Problem('conflict', 'The world has no run, so it has no log. Start it first.')
-  }
-  const wanted = id ?? deploymentIdOfRun(world.runId ?? '')
+type Deployment = Pick<DeploymentRow, 'id' | 'runId' | 'externalId' | 'status' | 'endReason'>
+
+/** Reads what names the server of a run, its status and its end; undefined if the world has no such deployment. */
+export const findDeploymentRow = async (
+  ctx: Context,
+  worldId: string,
+  deploymentId: string,
+): Promise<Deployment | undefined> => {
+  const { id, runId, externalId, status, endReason } = deployments
   const [row] = await ctx.db
-    .select()
+    .select({ id, runId, externalId, status, endReason })
     .from(deployments)
     .where(
       and(
         eq(deployments.organizationId, ctx.organizationId),
         eq(deployments.projectId, ctx.projectId),
-        eq(deployments.worldId, world.id),
-        eq(deployments.id, wanted),
+        eq(deployments.worldId, worldId),
+        eq(deployments.id, deploymentId),
       ),
     )
+  return row
+}
+
+/** Returns the deployment of that id, or of the newest run. */
+const findDeployment = async (ctx: Context, world: WorldRow, id: string | undefined): Promise<Deployment> => {
+  if (id === undefined && world.runId === null) {
+    throw new Problem('conflict', 'The world has no run, so it has no log. Start it first.')
+  }
+  const wanted = id ?? deploymentIdOfRun(world.runId ?? '')
+  const row = await findDeploymentRow(ctx, world.id, wanted)
   if (row !== undefined) return row
   if (id !== undefined) throw new Problem('not_found', `The world has no deployment ${id}.`)
   throw notStarted('The run of the world is not on record yet.')
@@ -134,16 +145,14 @@ const isPodOfServer: Readonly<Record<DeploymentStatus, boolean>> = {
   Error: true,
 }
 
-/** Returns the ticket for the server of a run; undefined while the world has no resource. */
-const ticketOf = (
-  ctx: Context,
-  { resourceName: name, resourceUid: uid }: WorldRow,
-  { runId, externalId, status }: DeploymentRow,
-  request: LogRequest,
-): LogTicket | undefined => {
+/** Returns the part of a ticket that names the server of a run; undefined while the world has no resource. */
+export const serverOf = (
+  { resourceName: name, resourceUid: uid }: Pick<WorldRow, 'resourceName' | 'resourceUid'>,
+  { runId, externalId, status }: Deployment,
+) => {
   if (uid === null) return undefined
   const podUid = externalId === '' || !isPodOfServer[status] ? undefined : externalId
-  return { ...commonTicket(ctx, request), kind: 'World', name, uid, runId, ...withDefined({ podUid }) }
+  return { kind: 'World' as const, name, uid, runId, ...withDefined({ podUid }) }
 }
 
 const encodingOf = ({ accept }: LogRequest): LogEncoding =>

@@ -22,6 +22,7 @@ const shared = (row: ShownOrganization) => ({
 export const presentOrganization = (row: ShownOrganization, verb: Verb): OrganizationAnswer => ({
   documentId: row.id,
   ...shared(row),
+  createdAt: row.createdAt.toISOString(),
   permissionVerb: verb,
   isSlot: false,
 })

@@ -1,11 +1,12 @@
 import * as z from 'zod'
-import { exampleId, examplePictureUrl } from '#api/platform/http/examples.ts'
+import { exampleId, exampleInstant, examplePictureUrl } from '#api/platform/http/examples.ts'
 import {
   boundedText,
   freeText,
   linkText,
   nameField,
   shownId,
+  shownInstant,
   shownName,
   shownPicture,
   shownVerb,
@@ -193,12 +194,21 @@ export const organizationAnswer = z
   .object({
     documentId: shownId('organization'),
     ...shared,
+    createdAt: shownInstant('Time of the creation.'),
     permissionVerb: shownVerb,
     isSlot: z.boolean().describe('Always false.'),
   })
   .meta({
     id: 'Organization',
-    examples: [{ documentId: exampleId('organization'), ...shownExample, permissionVerb: '*', isSlot: false }],
+    examples: [
+      {
+        documentId: exampleId('organization'),
+        ...shownExample,
+        createdAt: exampleInstant,
+        permissionVerb: '*',
+        isSlot: false,
+      },
+    ],
   })
 
 export type CreateOrganization = z.output<typeof createOrganizationBody>

@@ -37,7 +37,7 @@ const presentCommon = (row: PublicRow, context: LaunchContextRow, verb: Verb): O
   sessions: row.sessions,
   status: presentStatus(row),
   launchContext: presentLaunchContext(context, verb),
-  queueState: { queued: row.queueQueued, active: row.queueActive },
+  queueState: { queued: row.queueQueued ?? 0, active: row.queueActive ?? 0 },
   createdAt: row.createdAt.toISOString(),
   updatedAt: row.updatedAt.toISOString(),
 })
@@ -55,7 +55,9 @@ export const presentPublicWorld = (row: PublicRow, context: LaunchContextRow, ve
 }
 
 /** Returns the status of a world as it appears in REST and realtime. Pending edits are part of the message. */
-export const presentStatus = (row: Omit<StatusWorld, 'followedVersion' | 'deletingAt'>): WorldAnswer['status'] => {
+export const presentStatus = (
+  row: Omit<StatusWorld, 'restarts' | 'followedVersion' | 'deletingAt'>,
+): WorldAnswer['status'] => {
   // The operator knows only that a start waits, not what for.
   const messages = [row.waitsFor ?? row.statusMessage, pendingEditsMessage(row)].filter((each) => each !== '')
   const build = row.resolvedBuild

@@ -123,8 +123,11 @@ export const worlds = pgTable(
     phase: text({ enum: worldPhases }).notNull().default('Inactive'),
     /** The addresses for players and the networking strategy of the run; null while no server has an address. */
     address: jsonb().$type<Reach>(),
-    queueQueued: integer().notNull().default(0),
-    queueActive: integer().notNull().default(0),
+    /** The players as the server reports them; null until it does. */
+    queueQueued: integer(),
+    queueActive: integer(),
+    /** The restarts of the run's server. */
+    restarts: integer().notNull().default(0),
     /** The version of the status for realtime subscribers. A trigger sets it with each change record. */
     followedVersion: instant().notNull().default(sql`now()`),
     /** The cluster that has the world's resource. */
@@ -252,6 +255,7 @@ const hidden = [
   'waitsUntil',
   'estimatedCapacity',
   'runRevision',
+  'restarts',
   'followedVersion',
   'cluster',
   'targetCluster',
@@ -276,6 +280,7 @@ export const shownColumns = without(getTableColumns(worlds), hidden)
 /** The columns of a world that realtime shows, and those that it compares. */
 export const statusColumns = {
   ...without(shownColumns, ['manifest', 'metadata', 'sessions']),
+  restarts: worlds.restarts,
   followedVersion: worlds.followedVersion,
   deletingAt: worlds.deletingAt,
 }

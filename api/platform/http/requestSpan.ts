@@ -26,6 +26,9 @@ export const startRequestSpan = ({ tracing, trustsTraceparent }: RequestTracing,
   })
 }
 
+/** Reports whether a response is a failure of the API. A 501 is none: it names what the installation does without. */
+export const isFailure = (status: number): boolean => status >= 500 && status !== 501
+
 /** Ends the span of a request. Its name is the pattern of the route, so that it contains no id. */
 export const endRequestSpan = (
   span: Span,
@@ -34,7 +37,7 @@ export const endRequestSpan = (
   const matched = route === 'unmatched' ? {} : { name: `${method} ${route}` }
   span.end({
     ...matched,
-    ...(status >= 500 && { error: String(status) }),
+    ...(isFailure(status) && { error: String(status) }),
     attributes: { 'http.response.status_code': status, ...(route !== 'unmatched' && { 'http.route': route }) },
   })
 }

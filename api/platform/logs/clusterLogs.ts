@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { createLogSource, type LogSource, type LogSourceSettings } from './source.ts'
+import type { LogSourceSettings } from './replicas.ts'
+import { createLogSource, type LogSource } from './source.ts'
 
 /** A cluster and the log server of its operator; undefined if it offers no logs. */
 type LoggedCluster = { readonly name: string; readonly logs: LogSourceSettings | undefined }

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#shared/clock.ts'
 import { createLog } from '#shared/log.ts'
 import { logRefusals, maxLogBytes, maxTailBytes } from '#shared/logs/reasons.ts'
+import { maxSampleBytes, type Sample } from '#shared/logs/sample.ts'
 import type { LogTicket } from '#shared/logs/ticket.ts'
 import { withDefined } from '#shared/optional.ts'
 import { countLogResults, observeLogSlots } from './metrics.ts'
@@ -103,4 +104,72 @@ test('shows the logs that are being read', async () => {
   expect(await read()).toBe(1)
   release()
   expect(await read()).toBe(0)
+})
+
+const valid: Sample = {
+  podUid: 'p',
+  sampledAt: '2026-11-21T08:00:00.000Z',
+  windowSeconds: 15,
+  cpuMillicores: 1,
+  memoryBytes: 2,
+}
+const readSampleFrom = async (operator: typeof answer): Promise<unknown> => {
+  answer = operator
+  const source = sourceAt(portOf())
+  const read = await source.readSample({ ...ticket, source: 'metrics' }).catch(({ code, headers, message }) => ({
+    code,
+    retryAfter: headers['retry-after'],
+    message,
+  }))
+  await source.close()
+  return read
+}
+
+test('returns the sample of the operator', async () => {
+  expect(await readSampleFrom({ status: 200, body: JSON.stringify(valid) })).toEqual(valid)
+})
+
+test.each([
+  ['NotFound', 404],
+  ['NoSample', 409],
+])('there is no sample yet if the operator answers %s', async (reason, status) => {
+  expect(await readSampleFrom({ status, body: JSON.stringify({ reason }) })).toBeUndefined()
+})
+
+test.each([
+  ['not_configured', undefined, 'install metrics-server', 501, '{"reason":"MetricsNotInstalled"}'],
+  ['not_configured', undefined, 'get on pods.metrics.k8s.io', 501, '{"reason":"MetricsNotAllowed"}'],
+  ['unavailable', '15', 'kubectl get apiservice', 503, '{"reason":"MetricsDown"}'],
+  ['unavailable', '15', 'no usable answer', 502, '{"reason":"SampleUnreadable"}'],
+  ['unavailable', '5', 'Too many', 503, '{"reason":"Busy"}'],
+  // An operator of a version without samples.
+  ['unavailable', '60', 'an earlier version', 401, ''],
+  ['unavailable', '15', 'no usable answer', 200, '{}'],
+  ['unavailable', '15', 'no usable answer', 200, JSON.stringify({ ...valid, more: 'x'.repeat(maxSampleBytes) })],
+])('a sample is %s, to be retried after %s s, because of "%s"', async (code, retryAfter, words, status, body) => {
+  const message = expect.stringContaining(words)
+  expect(await readSampleFrom({ status, body })).toEqual({ code, retryAfter, message })
+})
+
+test('reads at most 16 samples at the same time, and in any case one of another organization', async () => {
+  const silent = createServer(() => undefined).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const source = sourceAt((silent.address() as AddressInfo).port)
+  const read = (namespace: string) => source.readSample({ ...ticket, source: 'metrics', namespace }).catch(String)
+  const reading = Array.from({ length: 16 }, () => read('a'))
+  const arrived = once(silent, 'connection')
+  expect(await read('a')).toContain('Too many metrics')
+  await arrived
+  const other = read('b')
+  await once(silent, 'connection')
+  silent.closeAllConnections()
+  silent.close()
+  const told = await Promise.all([...reading, other])
+  expect(told.filter((each) => String(each).includes('does not answer'))).toHaveLength(17)
+  await source.close()
+})
+
+test('without an operator, a sample is not configured', async () => {
+  const source = createLogSource(undefined, { clock: systemClock, log })
+  await expect(source.readSample({ ...ticket, source: 'metrics' })).rejects.toMatchObject({ code: 'not_configured' })
 })

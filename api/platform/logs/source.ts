@@ -1,26 +1,11 @@
-import { lookup } from 'node:dns/promises'
-import { isIP } from 'node:net'
-import type { Dispatcher } from 'undici'
 import { Problem } from '#api/platform/http/problem.ts'
 import type { Clock } from '#shared/clock.ts'
-import { createPool } from '#shared/kube/agents.ts'
-import { readText } from '#shared/kube/body.ts'
-import { createCredentials } from '#shared/kube/credentials.ts'
 import type { Log } from '#shared/log.ts'
-import { type LogRefusal, limitBytes, logPath, logRefusals, maxLogBytes, maxTailBytes } from '#shared/logs/reasons.ts'
-import { type LogTicket, signTicket } from '#shared/logs/ticket.ts'
-import { withDefined } from '#shared/optional.ts'
-import { within } from '#shared/peers.ts'
-import { explainDistrust } from './trust.ts'
-
-/** The operator's log server, and the key of its tickets. */
-export type LogSourceSettings = {
-  readonly url: string
-  /** The PEM file of the authority of its certificate; undefined trusts the authorities of the system. */
-  readonly caFile: string | undefined
-  readonly key: string
-  readonly audience: string
-}
+import { maxLogBytes, maxTailBytes } from '#shared/logs/reasons.ts'
+import type { Sample } from '#shared/logs/sample.ts'
+import type { LogTicket } from '#shared/logs/ticket.ts'
+import { commonFailures, createReplicas, type Failure, type LogSourceSettings } from './replicas.ts'
+import { createSampleReader } from './samples.ts'
 
 /** A log, or the reason for which the operator has none. */
 export type OpenedLog = { readonly chunks: AsyncIterable<Buffer> } | { readonly refusal: 'NotFound' | 'NotStarted' }
@@ -32,27 +17,20 @@ export type LogSource = {
    * operator is configured, and a 503 if none answers or if the node of the pod does not answer.
    */
   open(ticket: LogTicket, signal: AbortSignal): Promise<OpenedLog>
+  /**
+   * Reads the newest sample of the CPU and memory of a pod. Returns undefined if there is none yet, or no such pod. Throws a 501 if the
+   * cluster gives no samples, and a 503 if none can be read at the moment. Takes 20 s at most.
+   */
+  readSample(ticket: LogTicket): Promise<Sample | undefined>
   close(): Promise<void>
 }
 
-/** The failures of opening a log. A later one says more than those before it. */
-const logFailures = [
-  'NoAnswer',
-  'NotTrusted',
-  'TicketRefused',
-  'NotFound',
-  'NotStarted',
-  'NodeUnreachable',
-  'Busy',
-] as const
-type LogFailure = (typeof logFailures)[number]
+/** The reasons for which the operator may refuse a log. A later one says more than those before it. */
+const refusals = ['NotFound', 'NotStarted', 'NodeUnreachable', 'Busy'] as const
 
 /** The results of opening a log. */
-export const logResults = ['Opened', ...logFailures] as const
+export const logResults = ['Opened', ...commonFailures, ...refusals] as const
 export type LogResult = (typeof logResults)[number]
-
-/** The answer of one replica of the operator. */
-type Tried = { readonly chunks: AsyncIterable<Buffer> } | { readonly failure: LogFailure }
 
 type SourceOptions = {
   readonly clock: Clock
@@ -61,81 +39,45 @@ type SourceOptions = {
   readonly onResult?: (result: LogResult) => void
 }
 
-/** The limit for the operator's answer. It tries the node for 5 s. */
-const answerMs = 8_000
-/** The most replicas of the operator that are tried. */
-const maxReplicas = 5
-const maxConnections = 128
-const maxRefusalBytes = 1_024
-
 /** Creates the source of logs. Without settings every request is a 501. */
 export const createLogSource = (settings: LogSourceSettings | undefined, options: SourceOptions): LogSource =>
   settings === undefined ? unconfigured : createConfiguredSource(settings, options)
 
 const unconfigured: LogSource = {
   open: async () => {
-    throw new Problem(
-      'not_configured',
-      'Logs are turned off in this installation. The platform operator can set ORRERY_OPERATOR_URL and ORRERY_LOGS_KEY.',
-    )
+    throw turnedOff('Logs are')
+  },
+  readSample: async () => {
+    throw turnedOff('Metrics of servers come with the logs, which are')
   },
   close: async () => undefined,
 }
 
+const turnedOff = (what: string): Problem =>
+  new Problem(
+    'not_configured',
+    `${what} turned off in this installation. The platform operator can set ORRERY_OPERATOR_URL and ORRERY_LOGS_KEY.`,
+  )
+
 const createConfiguredSource = (
-  { url, caFile, key, audience }: LogSourceSettings,
+  settings: LogSourceSettings,
   { clock, log, onResult = () => undefined }: SourceOptions,
 ): LogSource => {
-  const { hostname, port, protocol } = new URL(url)
-  const host = hostname.replace(/^\[(.*)\]$/, '$1')
-  // Requests name an address, so the name in the certificate must be given.
-  const servername = isIP(host) === 0 ? host : undefined
-  const ca = caFile === undefined ? undefined : { file: caFile }
-  const pool = createPool(createCredentials(withDefined({ server: url, ca, servername })), maxConnections)
-  const ask = async (origin: string, token: string, signal: AbortSignal): Promise<Dispatcher.ResponseData> =>
-    (await pool.agent()).request({
-      origin,
-      path: logPath,
-      method: 'GET',
-      signal,
-      headers: { authorization: `Bearer ${token}`, host: new URL(url).host },
-    })
-  const reportFailure = (origin: string, error: unknown): LogFailure => {
-    const why = explainDistrust(error, { host, caFile })
-    if (why === undefined) log.warn({ origin, err: error }, 'the operator does not answer a request for a log')
-    else log.error({ origin, why }, "the operator's log server is not trusted")
-    return why === undefined ? 'NoAnswer' : 'NotTrusted'
-  }
-  const tryReplica = async (address: string, token: string, maxBytes: number, signal: AbortSignal): Promise<Tried> => {
-    const origin = `${protocol}//${isIP(address) === 6 ? `[${address}]` : address}${port && `:${port}`}`
-    return within({ clock, timeoutMs: answerMs, signal }, async (limit): Promise<Tried> => {
-      // The log itself is under the caller's signal alone.
-      const answer = await ask(origin, token, AbortSignal.any([signal, limit]))
-      if (answer.statusCode === 200) return { chunks: limitBytes(answer.body, maxBytes) }
-      const reason = await readRefusal(answer)
-      if (reason === undefined)
-        log.error({ origin, status: answer.statusCode }, 'the operator refused a ticket for a log')
-      return { failure: reason ?? 'TicketRefused' }
-    }).catch((error: unknown) => ({ failure: signal.aborted ? 'NoAnswer' : reportFailure(origin, error) }))
-  }
+  const replicas = createReplicas(settings, { clock, log })
   return {
     open: async (ticket, signal) => {
-      const token = await signTicket(ticket, { key, audience, nowMs: clock.now() })
-      let failure: LogFailure = 'NoAnswer'
-      for (const address of await addressesOf(host, log)) {
-        const tried = await tryReplica(address, token, maxBytesOf(ticket), signal)
-        if ('chunks' in tried) {
-          onResult('Opened')
-          return tried
-        }
-        // Only one replica has the kept tail, and the cache of another may be ahead.
-        failure = moreSpecific(failure, tried.failure)
+      const answer = await replicas.ask(ticket, { refusals, maxBytes: maxBytesOf(ticket), signal })
+      if ('chunks' in answer) {
+        onResult('Opened')
+        return answer
       }
+      const { failure } = answer
       if (!signal.aborted) onResult(failure)
       if (failure === 'NotFound' || failure === 'NotStarted') return { refusal: failure }
       throw unavailable(failure)
     },
-    close: () => pool.destroy(),
+    readSample: createSampleReader(replicas, clock),
+    close: replicas.close,
   }
 }
 
@@ -143,28 +85,7 @@ const createConfiguredSource = (
 const maxBytesOf = ({ source, follow }: LogTicket): number =>
   source === 'tail' ? maxTailBytes : follow ? Number.POSITIVE_INFINITY : maxLogBytes
 
-/** Returns the addresses of the operator's replicas: those of a headless Service, or one. */
-const addressesOf = async (host: string, log: Log): Promise<string[]> => {
-  if (isIP(host) !== 0) return [host]
-  try {
-    return (await lookup(host, { all: true })).slice(0, maxReplicas).map(({ address }) => address)
-  } catch (error) {
-    log.warn({ host, err: error }, 'the name of the operator cannot be resolved')
-    return []
-  }
-}
-
-/** Returns the reason of a refusal; undefined if there is none, as with a ticket that is not accepted. */
-const readRefusal = async ({ body }: Dispatcher.ResponseData): Promise<LogRefusal | undefined> => {
-  const text = await readText(body, maxRefusalBytes).catch(() => '')
-  return (Object.keys(logRefusals) as LogRefusal[]).find((reason) => text.includes(`"${reason}"`))
-}
-
-/** Returns the more specific failure. */
-const moreSpecific = (a: LogFailure, b: LogFailure): LogFailure =>
-  logFailures.indexOf(a) >= logFailures.indexOf(b) ? a : b
-
-const unavailable = (failure: LogFailure): Problem => {
+const unavailable = (failure: Failure<'NodeUnreachable' | 'Busy'>): Problem => {
   const retry = (seconds: number) => ({ headers: { 'retry-after': String(seconds) } })
   if (failure === 'NodeUnreachable') {
     const detail =

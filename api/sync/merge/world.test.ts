@@ -3,6 +3,7 @@ import { buildWorldRows } from '#api/domain/worlds/create.ts'
 import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
+import { defaultPorts } from '#shared/domain/ports.ts'
 import { noUse } from '#shared/domain/runUse.ts'
 import { plainSettings } from '#shared/domain/world.ts'
 import { createIdSource } from '#shared/ids.ts'
@@ -44,8 +45,9 @@ const aRow = (changes: Partial<WorldRow> = {}): WorldRow => {
       statusMessage: '',
       address: null,
       conditions: [],
-      queueQueued: 0,
-      queueActive: 0,
+      queueQueued: null,
+      queueActive: null,
+      restarts: 0,
       cluster: 'default',
       targetCluster: null,
       startedWith: null,
@@ -110,8 +112,9 @@ describe('a status', () => {
       statusMessage: '',
       address: null,
       conditions: [],
-      queueQueued: 0,
-      queueActive: 0,
+      queueQueued: null,
+      queueActive: null,
+      restarts: 0,
     }
     expect(seen.state.observed).toEqual(columns)
   })
@@ -124,6 +127,35 @@ describe('a status', () => {
     const row = { ...aRow(), address: { addresses, strategy: 'NodePort' as const } }
     const gone = merge(row, aLive(row, {}, { phase: 'Active', observedRevision: 2 }), false)
     expect(gone.state.observed?.address).toBeNull()
+  })
+
+  test('has the players that the server reports, null without a report, and the restarts of the run', () => {
+    const row = aRow()
+    const captured = {
+      id: runId,
+      image: 'server:1',
+      profile: 'Capacity30' as const,
+      capacity: 4,
+      probes: true,
+      args: [],
+    }
+    const more = { ports: defaultPorts, strategy: 'Default', startedAt: now.toISOString(), restarts: 3 } as const
+    const run = { ...plainSettings.parse({}), ...row.runtime, ...captured, ...more }
+    const status: WorldStatus = { phase: 'Active', observedRevision: 2, runId, run, queue: { active: 12, queued: 1 } }
+    const counted = { queueActive: 12, queueQueued: 1, restarts: 3 }
+    expect(merge(row, aLive(row, {}, status), false).state.observed).toMatchObject(counted)
+    const { queue: _, ...silent } = status
+    expect(merge({ ...row, ...counted }, aLive(row, {}, silent), false).state.observed).toMatchObject({
+      queueActive: null,
+      queueQueued: null,
+    })
+    const last = { ...run, id: newId('run') }
+    const started = { ...row, restarts: 1 }
+    const earlier: WorldStatus = { ...status, runId: last.id, run: last }
+    const kept = { queueActive: null, queueQueued: null, restarts: 1 }
+    expect(merge({ ...started, statusMessage: 'x' }, aLive(row, {}, earlier), false).state.observed).toMatchObject(kept)
+    const waiting: WorldStatus = { ...silent, run: last }
+    expect(merge(started, aLive(row, {}, waiting), false).state.observed).toMatchObject({ restarts: 1 })
   })
 
   test('of a paused world reports the pause, even if it is outdated otherwise', () => {

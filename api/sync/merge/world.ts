@@ -98,7 +98,7 @@ export type WorldEdit = {
 export type ObservedWorld = {
   /** The columns of the observed state, if some change. */
   readonly observed?: Partial<
-    Pick<WorldRow, 'phase' | 'statusMessage' | 'address' | 'conditions' | 'queueQueued' | 'queueActive'>
+    Pick<WorldRow, 'phase' | 'statusMessage' | 'address' | 'conditions' | 'queueQueued' | 'queueActive' | 'restarts'>
   >
   /** The deployments in the status, newest first. Older open deployments of the world have ended. */
   readonly deployments: readonly WorldDeploymentStatus[]
@@ -139,14 +139,17 @@ const readState = (row: WorldRow, { metadata, spec, status }: World): ObservedWo
     return { deployments: [], ...(isPaused ? changed(row, { statusMessage: status?.message ?? '' }) : {}) }
   }
   const deployments = [status.deployment, status.previousDeployment].filter((each) => each !== undefined)
+  const isEarlier = awaitsRun(row, { spec, status })
   const columns = changed(row, {
     // The operator reports Inactive for a world that never ran. The row may already be Stopped.
-    phase: lastRunIn[status.phase] === 'none' || awaitsRun(row, { spec, status }) ? row.phase : status.phase,
+    phase: lastRunIn[status.phase] === 'none' || isEarlier ? row.phase : status.phase,
     statusMessage: status.message ?? '',
     address: addressOf(status),
     conditions: readConditions(status.conditions),
-    queueQueued: status.queue?.queued ?? 0,
-    queueActive: status.queue?.active ?? 0,
+    queueQueued: isEarlier ? row.queueQueued : (status.queue?.queued ?? null),
+    queueActive: isEarlier ? row.queueActive : (status.queue?.active ?? null),
+    // While a start waits, the status still has the last run.
+    restarts: status.run !== undefined && status.run.id === row.runId ? status.run.restarts : row.restarts,
   })
   return { deployments, ...columns }
 }

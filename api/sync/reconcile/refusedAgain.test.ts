@@ -69,7 +69,15 @@ test('a tool that writes a refused start each second for a minute ends in rest: 
   const body = createWorldBody.parse({ name: 'Lobby', transient: false })
   const { world } = buildWorldRows(body, { ...scope, newId, now })
   const none = { program: {}, resolvedBuild: null, granted: null, runId: null, startedAt: null, startedWith: null }
-  const status = { conditions: [], phase: 'Inactive', statusMessage: '', address: null, queueQueued: 0, queueActive: 0 }
+  const status = {
+    conditions: [],
+    phase: 'Inactive',
+    statusMessage: '',
+    address: null,
+    queueQueued: null,
+    queueActive: null,
+    restarts: 0,
+  }
   const row = {
     ...plainSettings.parse({}),
     ...world,

@@ -131,8 +131,9 @@ CREATE TABLE "worlds" (
 	"run_revision" bigint DEFAULT 0 NOT NULL,
 	"phase" text DEFAULT 'Inactive' NOT NULL,
 	"address" jsonb,
-	"queue_queued" integer DEFAULT 0 NOT NULL,
-	"queue_active" integer DEFAULT 0 NOT NULL,
+	"queue_queued" integer,
+	"queue_active" integer,
+	"restarts" integer DEFAULT 0 NOT NULL,
 	"followed_version" timestamp (3) with time zone DEFAULT now() NOT NULL,
 	"cluster" text DEFAULT 'default' NOT NULL,
 	"target_cluster" text,
@@ -556,6 +557,19 @@ CREATE TRIGGER realtime_world_labelled BEFORE UPDATE OF "metadata" ON "worlds" F
 	WHEN (OLD.deleting_at IS NULL AND NEW.deleting_at IS NULL AND OLD.followed_version = NEW.followed_version
 		AND OLD.metadata -> 'labels' IS DISTINCT FROM NEW.metadata -> 'labels')
 	EXECUTE FUNCTION realtime_record_world();--> statement-breakpoint
+
+-- Players come and go all the time. These records are for feeds alone, and keep the version of the status. An update with another version
+-- has a record already.
+CREATE FUNCTION realtime_record_counts() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO realtime_changes (organization_id, project_id, world_id, type, id, version, user_id, data)
+	VALUES (NEW.organization_id, NEW.project_id, NEW.id, 'worldCounts', NEW.id, NEW.followed_version, '', NULL);
+	RETURN NULL;
+END $$;--> statement-breakpoint
+CREATE TRIGGER realtime_world_counted AFTER UPDATE ON "worlds" FOR EACH ROW
+	WHEN (NEW.deleting_at IS NULL AND OLD.followed_version = NEW.followed_version
+		AND (OLD.queue_active, OLD.queue_queued, OLD.restarts) IS DISTINCT FROM (NEW.queue_active, NEW.queue_queued, NEW.restarts))
+	EXECUTE FUNCTION realtime_record_counts();--> statement-breakpoint
 
 -- Replicas learn of changed credentials of every kind by their ids, as changes of the type apiKey. An
 -- organization and a signing key stand for all of their tokens.
