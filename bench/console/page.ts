@@ -1,4 +1,5 @@
-import { type CDPSession, chromium, type Page } from 'playwright-core'
+import { type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core'
+import { freePort } from '#dev/ports.ts'
 import { findChromium } from '#dev/programs.ts'
 
 // What the functions that run in the page use of it. The types of the DOM would collide with those of Node.
@@ -21,13 +22,23 @@ export type ConsolePage = {
   readonly heapBytes: () => Promise<number>
 }
 
-/** Starts Chromium without a window. */
-export const launchBrowser = () =>
-  chromium.launch({ executablePath: findChromium(process.env) ?? 'chromium', args: ['--no-sandbox'] })
+/** Starts Chromium without a window. Returns its tabs, of which only the one in front is visible, as on a desktop. */
+export const launchBrowser = async () => {
+  const port = await freePort()
+  const browser = await chromium.launch({
+    executablePath: findChromium(process.env) ?? 'chromium',
+    args: ['--no-sandbox', `--remote-debugging-port=${port}`, '--window-size=1280,900'],
+  })
+  // By default, each page pretends to be in front.
+  const connected = await chromium.connectOverCDP(`http://127.0.0.1:${port}`, { noDefaults: true })
+  const [tabs] = connected.contexts()
+  if (tabs === undefined) throw new Error('The browser has no default context.')
+  return { tabs, close: () => browser.close() }
+}
 
-/** Opens a page of the browser. */
-export const openPage = async (browser: Awaited<ReturnType<typeof launchBrowser>>): Promise<ConsolePage> => {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
+/** Opens a tab in front. */
+export const openPage = async (tabs: BrowserContext): Promise<ConsolePage> => {
+  const page = await tabs.newPage()
   const session = await page.context().newCDPSession(page)
   await session.send('Performance.enable')
   return {

@@ -81,7 +81,8 @@ const follow = ({ openRealtime, organizationId, projectId }: NonNullable<typeof 
     newest = table
     plan()
   }
-  const realtime = openRealtime(createOnState())
+  const states = createOnState()
+  const realtime = openRealtime(states.onState)
   realtime.subscribe('worlds', projectId || organizationId, {
     onPart: (data) => take({ update: { data }, isComplete: false }),
     onUpdate: (update) => take({ update, isComplete: true }),
@@ -96,6 +97,7 @@ const follow = ({ openRealtime, organizationId, projectId }: NonNullable<typeof 
   return () => {
     clearTimeout(timer)
     cancelAnimationFrame(frame)
+    states.end()
     realtime.close()
   }
 }
@@ -103,19 +105,31 @@ const follow = ({ openRealtime, organizationId, projectId }: NonNullable<typeof 
 /** The attempts without any success after which the API probably refuses the page. A browser does not say so. */
 const refusedAttempts = 3
 
-/** Returns the listener of a new connection. */
+/** The time for which the page stays live while the connection gets its next token, which usually takes less. */
+const renewalMs = 3_000
+
+/** Returns the listener of a new connection, with a function that ends it. */
 const createOnState = () => {
   let failures = 0
   let hasOpened = false
-  return (state: RealtimeState): void => {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const end = (): void => clearTimeout(timer)
+  const onState = (state: RealtimeState): void => {
+    // A connection that waits for its token is not live before it is open.
+    if (state.state !== 'connecting') end()
     if (state.state === 'open') {
       hasOpened = true
       connectionNow.value = { isLive: true }
     }
     if (state.state !== 'waiting') return
+    if (state.delayMs === 0) {
+      timer = setTimeout(() => showLoss(0, false), renewalMs)
+      return
+    }
     failures += 1
     showLoss(state.delayMs, !hasOpened && failures >= refusedAttempts)
   }
+  return { onState, end }
 }
 
 const showLoss = (delayMs: number, isRefused: boolean): void => {

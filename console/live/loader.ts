@@ -19,6 +19,7 @@ export const createLoader = <T>(read: (signal: AbortSignal) => Promise<T>): Load
   let isWanted = false
   let isLoading = false
   let startedAtMs = Number.NEGATIVE_INFINITY
+  let permittedAtMs = startedAtMs
   let timer: ReturnType<typeof setTimeout> | undefined
 
   const start = async (): Promise<void> => {
@@ -30,7 +31,9 @@ export const createLoader = <T>(read: (signal: AbortSignal) => Promise<T>): Load
       const value = await read(ended.signal)
       if (!ended.signal.aborted) slot.value = { value, isLoading: false }
     } catch (error) {
-      if (!ended.signal.aborted) slot.value = withFault(slot.peek(), toFault(error))
+      const fault = toFault(error)
+      permittedAtMs = Date.now() + (fault.waitSeconds ?? 0) * 1_000
+      if (!ended.signal.aborted) slot.value = withFault(slot.peek(), fault)
     }
     isLoading = false
     plan()
@@ -38,7 +41,8 @@ export const createLoader = <T>(read: (signal: AbortSignal) => Promise<T>): Load
   const plan = (): void => {
     clearTimeout(timer)
     if (ended.signal.aborted) return
-    const delayMs = delayOfLoad({ isWanted, isLoading, isHidden: document.hidden, startedAtMs, nowMs: Date.now() })
+    const times = { startedAtMs, permittedAtMs, nowMs: Date.now() }
+    const delayMs = delayOfLoad({ isWanted, isLoading, isHidden: document.hidden, ...times })
     if (delayMs !== undefined) timer = setTimeout(() => void start(), delayMs)
   }
   return {

@@ -1,5 +1,7 @@
 import { effect, signal } from '@preact/signals'
 import { type Place, parsePlace, toPath } from '#console/state/route.ts'
+// The answer of an issuer is taken out of the address before the place is read.
+import './returned.ts'
 
 const read = (): Place => parsePlace(new URL(location.href))
 

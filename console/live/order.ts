@@ -1,6 +1,6 @@
 import { computed, effect, type ReadonlySignal, signal, untracked } from '@preact/signals'
 import { parseFilter } from '#console/state/filter.ts'
-import { type Arrangement, arrange } from '#console/state/order.ts'
+import { type Arrangement, arrange, noOrder } from '#console/state/order.ts'
 import type { Row } from '#console/state/row.ts'
 import { parseSort } from '#console/state/sort.ts'
 import { isLoaded, rows } from './fleet.ts'
@@ -29,8 +29,6 @@ export const sort = computed(() => parseSort(sortText.value))
 const isTouched = signal(false)
 const isSelecting = signal(false)
 const isHeld = computed(() => isTouched.value || isSelecting.value)
-/** The order while no page shows the worlds. */
-export const noOrder: Arrangement = { ids: [], waiting: 0 }
 const arranged = signal(noOrder)
 
 /** The rows on screen, and the number of changes that wait because the user holds the rows. */

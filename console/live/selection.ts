@@ -1,7 +1,8 @@
 import { computed, effect, type ReadonlySignal, signal } from '@preact/signals'
+import { noOrder } from '#console/state/order.ts'
 import { describeSelection, emptySelection, keep, type Selection, selectAll, toggle } from '#console/state/selection.ts'
 import { rows } from './fleet.ts'
-import { holdSelected, noOrder, order, sortAgain } from './order.ts'
+import { holdSelected, order, sortAgain } from './order.ts'
 
 const selected = signal(emptySelection)
 const shown = computed(() => order.value.ids)

@@ -1,6 +1,7 @@
 import { effect, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { pageNames } from '#console/state/pageNames.ts'
+import { pageNameIn } from '#console/state/pageNames.ts'
+import { isPlatformPage } from '#console/state/route.ts'
 import { toVisible } from '#console/state/visible.ts'
 import { rowOf } from '../live/fleet.ts'
 import { place } from '../live/location.ts'
@@ -10,17 +11,19 @@ import { FailureNotice } from './FailureNotice.tsx'
 import { Fleet } from './Fleet.tsx'
 import { Header } from './Header.tsx'
 import { lazy } from './lazy.tsx'
-import { Organizations } from './Organizations.tsx'
+import { PaletteHost } from './palette/PaletteHost.tsx'
 import { SignIn } from './SignIn.tsx'
 
 const WorldPage = lazy(async () => (await import('./world/WorldPage.tsx')).WorldPage)
 const LaunchPage = lazy(async () => (await import('./launch/LaunchPage.tsx')).LaunchPage)
 const OrganizationPage = lazy(async () => (await import('./organization/OrganizationPage.tsx')).OrganizationPage)
+const PlatformPage = lazy(async () => (await import('./platform/PlatformPage.tsx')).PlatformPage)
 
 effect(() => {
   const { worldId, page } = place.value
-  const name = worldId === '' ? pageNames[page] : (rowOf(worldId)?.name ?? worldId)
-  document.title = `${session.value === undefined ? 'Sign in' : toVisible(name)} · Orrery`
+  const { organizationId } = session.value ?? {}
+  const name = worldId === '' ? pageNameIn(organizationId ?? '', page) : (rowOf(worldId)?.name ?? worldId)
+  document.title = `${organizationId === undefined ? 'Sign in' : toVisible(name)} · Orrery`
 })
 
 const isResuming = signal(true)
@@ -54,7 +57,7 @@ export const App = () => {
           Try again
         </button>{' '}
         <button type="button" onClick={forget}>
-          Sign in with another key
+          Sign in another way
         </button>
       </main>
     )
@@ -70,6 +73,7 @@ export const App = () => {
         <Page organizationId={current.organizationId} />
       </main>
       <BulkStatus />
+      <PaletteHost />
     </>
   )
 }
@@ -78,7 +82,7 @@ const Page = ({ organizationId }: { readonly organizationId: string }) => {
   const { worldId, projectId, page } = place.value
   // As after a load, the keyboard continues at the content of the new page.
   useEffect(() => document.querySelector<HTMLElement>('#main')?.focus(), [worldId, organizationId, page])
-  if (organizationId === '') return <Organizations />
+  if (organizationId === '' || isPlatformPage(page)) return <PlatformPage />
   if (worldId !== '') return <WorldPage key={worldId} projectId={projectId} worldId={worldId} />
   if (page === 'fleet') return <Fleet key={organizationId} />
   if (page === 'launch') return <LaunchPage key={organizationId} />

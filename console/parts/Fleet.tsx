@@ -1,10 +1,12 @@
 import { computed, signal } from '@preact/signals'
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { phases } from '#console/state/attention.ts'
 import { parseColumns, toggleColumn } from '#console/state/columns.ts'
-import { removeTerm, termsOf, toggleTerm } from '#console/state/filter.ts'
+import { isOnly, removeTerm, termsOf, toggleOnly, toggleTerm } from '#console/state/filter.ts'
 import { formatCount } from '#console/state/format.ts'
-import { countPhases, groupByReason } from '#console/state/groups.ts'
+import { groupByReason } from '#console/state/groups.ts'
+import { explainNoMatch } from '#console/state/noMatch.ts'
+import { describeWaiting } from '#console/state/order.ts'
 import { describeSelection } from '#console/state/selection.ts'
 import { columns } from '#console/state/sort.ts'
 import { toVisible } from '#console/state/visible.ts'
@@ -20,14 +22,12 @@ import { ReasonGroups } from './ReasonGroups.tsx'
 import { useEnd } from './useEnd.ts'
 import { WorldTable } from './WorldTable.tsx'
 
-const counts = computed(() => countPhases(scoped.value.values()))
 const groups = computed(() => groupByReason(scoped.value.values()))
 
 const setFilter = (text: string): void => goTo({ filter: text }, { isReplaced: true })
 const terms = computed(() => termsOf(place.value.filter))
-const isOn = (key: 'phase' | 'reason', value: string): boolean =>
-  terms.value.some((term) => !term.isNegated && term.key === key && term.values.includes(value))
-const toggle = (key: 'phase' | 'reason', value: string): void => setFilter(toggleTerm(place.value.filter, key, value))
+const isPhaseOn = (phase: string): boolean =>
+  terms.value.some((term) => !term.isNegated && term.key === 'phase' && term.values.includes(phase))
 
 /** The worlds of an organization or a project: what needs attention, the counts, and the table. */
 export const Fleet = () => {
@@ -46,10 +46,10 @@ export const Fleet = () => {
   )
 }
 
-/** One button for each reason why worlds need attention. */
+/** One button for each reason why worlds need attention or wait. It shows all of them, whatever the filter was. */
 const Reasons = () => (
   <ReasonGroups
-    label="Needs attention"
+    label="Reasons"
     noun="world"
     groups={groups.value}
     max={6}
@@ -58,8 +58,8 @@ const Reasons = () => (
         type="button"
         key={reason}
         class={look}
-        aria-pressed={isOn('reason', reason)}
-        onClick={() => toggle('reason', reason)}
+        aria-pressed={isOnly(place.value.filter, 'reason', reason)}
+        onClick={() => setFilter(toggleOnly(place.value.filter, 'reason', reason))}
       >
         {text}
       </button>
@@ -74,10 +74,10 @@ const Phases = () => (
         type="button"
         key={phase}
         class="phase-count"
-        aria-pressed={isOn('phase', phase)}
-        onClick={() => toggle('phase', phase)}
+        aria-pressed={isPhaseOn(phase)}
+        onClick={() => setFilter(toggleTerm(place.value.filter, 'phase', phase))}
       >
-        <PhaseBadge phase={phase} /> <strong>{formatCount(counts.value[phase])}</strong>
+        <PhaseBadge phase={phase} /> <strong>{formatCount(order.value.phases[phase])}</strong>
       </button>
     ))}
   </section>
@@ -108,13 +108,16 @@ const Search = () => {
         id="filter"
         type="search"
         value={place.value.filter}
-        placeholder='phase:Error label:team=events "lobby"'
+        placeholder="Name, id, label, map, reason… or phase:Error"
         spellcheck={false}
         autocomplete="off"
         aria-describedby="filter-result"
         onInput={({ currentTarget }) => {
           setFilter(currentTarget.value)
           announce()
+        }}
+        onKeyDown={({ key }) => {
+          if (key === 'Enter') document.querySelector<HTMLElement>('.world-rows a')?.focus()
         }}
       />
       <span id="filter-result" class="muted">
@@ -126,7 +129,7 @@ const Search = () => {
       </span>
       {waiting > 0 && (
         <button type="button" class="waiting" onClick={sortAgain}>
-          {formatCount(waiting, 'change')}, sort again
+          {describeWaiting(order.value)}
         </button>
       )}
       <Columns />
@@ -142,8 +145,30 @@ const Search = () => {
 
 const Columns = () => {
   const shown = parseColumns(place.value.columns)
+  const menu = useRef<HTMLDetailsElement>(null)
+  useEffect(() => {
+    const closeOutside = ({ target }: Event): void => {
+      if (menu.current?.open && target instanceof Node && !menu.current.contains(target)) menu.current.open = false
+    }
+    document.addEventListener('pointerdown', closeOutside)
+    document.addEventListener('focusin', closeOutside)
+    return () => {
+      document.removeEventListener('pointerdown', closeOutside)
+      document.removeEventListener('focusin', closeOutside)
+    }
+  }, [])
   return (
-    <details class="columns">
+    <details
+      ref={menu}
+      class="columns"
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || !event.currentTarget.open) return
+        // Elsewhere the key clears the selection.
+        event.stopPropagation()
+        event.currentTarget.open = false
+        event.currentTarget.querySelector('summary')?.focus()
+      }}
+    >
       <summary>Columns</summary>
       <fieldset>
         <legend class="visually-hidden">Columns of the table</legend>
@@ -226,12 +251,15 @@ const Content = () => {
   }
   if (order.value.ids.length === 0) {
     return (
-      <p class="empty">
-        No world matches the filter.{' '}
+      <div class="empty">
+        <p>No world matches the filter.</p>
+        {explainNoMatch(place.value.filter, [...scoped.value.values()]).map((reason) => (
+          <p key={reason}>{toVisible(reason)}</p>
+        ))}
         <button type="button" onClick={() => setFilter('')}>
           Show all
         </button>
-      </p>
+      </div>
     )
   }
   return <WorldTable />

@@ -1,12 +1,15 @@
 import { useSignal } from '@preact/signals'
 import { formatCount, formatDuration, formatTime } from '#console/state/format.ts'
-import type { PageName } from '#console/state/route.ts'
+import { pageNameIn } from '#console/state/pageNames.ts'
+import { type PageName, platformPages } from '#console/state/route.ts'
 import { toVisible } from '#console/state/visible.ts'
 import { connection, feedFailure, isLoaded, now, tryNow } from '../live/fleet.ts'
 import { fleetProject, hrefOf, place } from '../live/location.ts'
 import { names } from '../live/names.ts'
 import { session, signOut } from '../live/session.ts'
 import { countUnsaved } from '../live/unsaved.ts'
+import { refusalIn } from './Permitted.tsx'
+import { PaletteButton } from './palette/PaletteHost.tsx'
 
 /** The name of the console, the organization, the state of the connection and the credential. */
 export const Header = () => {
@@ -18,6 +21,8 @@ export const Header = () => {
       <a class="brand" href="/console/">
         Orrery
       </a>
+      {organizationId === '' && refusalIn(current, 'getSyncStatus') === undefined && <PlatformNavigation />}
+      {organizationId !== '' && credential.organizationId === undefined && <a href="/console/">All organizations</a>}
       {organizationId !== '' && (
         <span class="organization" title={organizationId}>
           {toVisible(names.value.organization) || <code>{organizationId}</code>}
@@ -26,6 +31,7 @@ export const Header = () => {
       {organizationId !== '' && <Navigation />}
       {organizationId !== '' && <LiveState />}
       <span class="spacer" />
+      <PaletteButton />
       <span class="credential" title={`${credential.kind} ${credential.id}`}>
         {toVisible(credential.name ?? credential.id)}
       </span>
@@ -56,6 +62,20 @@ const Navigation = () => {
     </nav>
   )
 }
+
+const PlatformNavigation = () => (
+  <nav class="nav" aria-label="Platform">
+    {(['fleet', ...platformPages] as const).map((page) => (
+      <a
+        key={page}
+        href={hrefOf({ page, filter: '', sort: '', columns: '' })}
+        aria-current={page === place.value.page ? 'page' : undefined}
+      >
+        {pageNameIn('', page)}
+      </a>
+    ))}
+  </nav>
+)
 
 /** The button that signs out, with a second click if that loses edits. */
 const SignOut = () => {

@@ -32,12 +32,14 @@ export const ReasonGroups = ({
 }
 
 const Text = ({ group, noun }: { readonly group: ReasonGroup; readonly noun: string }) => {
-  const { reason, count, sinceMs, message } = group
+  const { reason, count, sinceMs, message, isTemporary } = group
+  const waits = isTemporary ? ` ${count === 1 ? 'waits' : 'wait'}` : ''
   return (
     <>
       <span class="reason-head">
         <strong>
-          {formatCount(count, noun)}: {toVisible(reason)}
+          {formatCount(count, noun)}
+          {waits}: {toVisible(reason)}
         </strong>
         {sinceMs > 0 && <span class="muted"> for {formatAge(now.value - sinceMs)}</span>}
       </span>

@@ -8,7 +8,7 @@ import { parseColumns } from '#console/state/columns.ts'
 import { formatAge, formatCount } from '#console/state/format.ts'
 import type { Place } from '#console/state/route.ts'
 import type { Row } from '#console/state/row.ts'
-import { type Column, columns, formatSort, labelsOf, placeOf } from '#console/state/sort.ts'
+import { type Column, columns, formatSort, labelsOf, placeOf, playersOf, unknownPlayers } from '#console/state/sort.ts'
 import { toVisible } from '#console/state/visible.ts'
 import { now } from '../live/fleet.ts'
 import { goTo, hrefOf, place } from '../live/location.ts'
@@ -30,15 +30,18 @@ const shownColumns = computed(() => {
 })
 /** The width of each column, as a track of a grid. */
 const tracks: Record<Column, string> = {
-  name: 'minmax(10rem, 2.2fr)',
+  name: 'minmax(8rem, 2.2fr)',
+  id: '17rem',
   phase: '6.5rem',
-  reason: 'minmax(8rem, 1.5fr)',
+  reason: 'minmax(7rem, 1.5fr)',
   message: 'minmax(12rem, 3fr)',
   profile: '7rem',
   place: 'minmax(12rem, 1.2fr)',
   build: 'minmax(7rem, 1fr)',
-  map: 'minmax(5rem, 1fr)',
-  address: 'minmax(9rem, 1.4fr)',
+  map: 'minmax(4rem, 1fr)',
+  players: 'minmax(5.5rem, 1.3fr)',
+  restarts: '5rem',
+  address: 'minmax(7rem, 1.4fr)',
   capacity: '5rem',
   age: '4rem',
   labels: 'minmax(9rem, 2fr)',
@@ -54,7 +57,7 @@ export const WorldTable = () => {
   const { ids } = order.value
   const rowPixels = isNarrow.value ? 76 : 38
   const startPixels = left.fleet === fleetOf(place.value) ? left.pixels : 0
-  const { container, items, totalPixels } = useVirtual({ count: ids.length, rowPixels, startPixels })
+  const { container, items, totalPixels, isScrolled } = useVirtual({ count: ids.length, rowPixels, startPixels })
   const columnTracks = ['1.5rem', ...shownColumns.value.map(({ name }) => tracks[name])].join(' ')
   return (
     <div
@@ -64,7 +67,7 @@ export const WorldTable = () => {
       class="worlds"
       style={{ '--columns': columnTracks }}
     >
-      <div role="row" aria-rowindex={1} class="world-row head">
+      <div role="row" aria-rowindex={1} class={`world-row head ${isScrolled ? 'is-scrolled' : ''}`}>
         <SelectAll />
         {shownColumns.value.map((column) => (
           <ColumnHeader key={column.name} {...column} />
@@ -143,12 +146,18 @@ const text = (value: string): ComponentChildren => {
 
 const Age = ({ sinceMs }: { readonly sinceMs: number }) => <>{sinceMs > 0 && formatAge(now.value - sinceMs)}</>
 
+const Players = ({ text }: { readonly text: string }) => {
+  const isUnknown = text === unknownPlayers
+  return <span title={isUnknown ? 'The server does not report players, or has had none yet.' : text}>{text}</span>
+}
+
 const cells: Record<Column, (row: Row) => ComponentChildren> = {
   name: ({ id, projectId, name }) => (
     <a href={hrefOf({ projectId, worldId: id })} title={toVisible(name)}>
       {toVisible(name)}
     </a>
   ),
+  id: ({ id }) => <code title={id}>{id}</code>,
   phase: ({ phase }) => <PhaseBadge phase={phase} />,
   reason: ({ reason, message }) => (
     <span class={isTemporary(reason) ? 'is-temporary' : 'is-serious'} title={toVisible(message)}>
@@ -160,6 +169,8 @@ const cells: Record<Column, (row: Row) => ComponentChildren> = {
   place: placeOf,
   build: ({ build }) => text(build),
   map: ({ mapName }) => text(mapName),
+  players: (row) => <Players text={playersOf(row)} />,
+  restarts: ({ startedAtMs, restarts }) => startedAtMs > 0 && formatCount(restarts),
   address: ({ address }) => text(address),
   capacity: ({ capacity }) => formatCount(capacity),
   age: ({ createdAtMs }) => <Age sinceMs={createdAtMs} />,

@@ -26,7 +26,7 @@ const NotLoaded = ({ onRetry }: { readonly onRetry: () => void }) => (
   <div role="alert" class="notice error-state">
     <p>
       <strong>This part of the console could not be loaded.</strong> The API cannot be reached, or it was updated since
-      this page was opened. Try again. If that does not help, reload the page, which may ask for the key again.
+      this page was opened. Try again. If that does not help, reload the page, which may ask you to sign in again.
     </p>
     <div class="buttons">
       <button type="button" onClick={onRetry}>

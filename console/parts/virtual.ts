@@ -14,7 +14,7 @@ const overscan = 12
 
 /**
  * A long list of which only the rows in view are drawn, scrolled to `startPixels` at first. `container` is the ref of the element that
- * scrolls.
+ * scrolls, which it does if `isScrolled`.
  */
 export const useVirtual = ({ count, rowPixels, startPixels }: Options) => {
   const container = useRef<HTMLDivElement>(null)
@@ -39,5 +39,6 @@ export const useVirtual = ({ count, rowPixels, startPixels }: Options) => {
     container,
     items: virtualizer.getVirtualItems() as readonly VirtualItem[],
     totalPixels: virtualizer.getTotalSize(),
+    isScrolled: virtualizer.getTotalSize() > (virtualizer.scrollRect?.height ?? 0),
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type ActionKind, actions, delayOfRestore, isShown, offersIn, type Seen } from './actions.ts'
+import { type ActionKind, actions, delayOfRestore, isShown, nameEdit, offersIn, type Seen } from './actions.ts'
 import type { Phase } from './row.ts'
 
 describe('a world', () => {
@@ -14,8 +14,10 @@ describe('a world', () => {
   })
 
   test.each<[string, Phase, string[], ActionKind[]]>([
-    ['a start of a failed world', 'Error', ['edit', 'start', 'readLog'], ['start']],
-    ['a restart of a world that runs', 'Active', ['edit', 'restart'], ['restart']],
+    ['a start of a failed world', 'Error', ['start', 'readLog'], ['start']],
+    ['no start before an edit', 'Error', ['edit', 'start', 'readLog'], []],
+    ['a restart of a world that runs', 'Active', ['readLog', 'restart'], ['restart']],
+    ['no restart before an edit', 'Active', ['edit', 'restart'], []],
     ['a start of a world that runs meanwhile', 'Starting', ['start'], ['restart']],
     ['a stop of a world that has stopped meanwhile', 'Stopped', ['stop'], []],
     ['nothing but to wait', 'Starting', ['wait'], []],
@@ -23,6 +25,14 @@ describe('a world', () => {
     const helpful = offersIn(phase, advised).filter(({ isAdvised }) => isAdvised)
     expect(helpful.map(({ kind }) => kind)).toEqual(marked)
   })
+})
+
+test('an edit is named by what it chooses', () => {
+  const profile = 'networking.scaling.profile'
+  expect(nameEdit(profile, 'OutOfMemory')).toBe('Choose a larger profile')
+  expect(nameEdit(profile, 'Unschedulable')).toBe('Choose a smaller profile')
+  expect(nameEdit('runtime.build', 'ImagePullFailed')).toBe('Choose another build')
+  expect(nameEdit('toString', 'Novel')).toBe('Edit the settings')
 })
 
 test('only a stop and a restore happen whatever others have done meanwhile', () => {

@@ -1,3 +1,4 @@
+import type { editedFields } from '#shared/why/reasons.ts'
 import type { Phase } from './row.ts'
 import type { Failure } from './texts.ts'
 
@@ -34,17 +35,31 @@ const kindsIn: Readonly<Record<Phase, readonly ActionKind[]>> = {
 }
 
 /** Reports whether an action of an explanation is a button, so that nothing else shows it. */
-export const isButton = (kind: string): boolean => Object.hasOwn(actions, kind)
+export const isButton = (kind: string): boolean => kind === 'edit' || Object.hasOwn(actions, kind)
 
-/** An action that a phase permits. `isAdvised` if the explanation of the world's state names it as a remedy. */
+const editNames: Readonly<Record<(typeof editedFields)[number], string>> = {
+  compute: 'Choose another place',
+  'networking.ports': 'Choose other ports',
+  'networking.scaling.profile': 'Choose a smaller profile',
+  'networking.strategy': 'Choose another networking strategy',
+  'runtime.build': 'Choose another build',
+}
+
+/** Returns the name of an edit that resolves a reason. `field` is what it changes, such as `networking.ports`. */
+export const nameEdit = (field: string, reason: string): string => {
+  if (reason === 'OutOfMemory' && field === 'networking.scaling.profile') return 'Choose a larger profile'
+  return Object.hasOwn(editNames, field) ? editNames[field as keyof typeof editNames] : 'Edit the settings'
+}
+
+/** An action that a phase permits. `isAdvised` if it is the next step to resolve the state of the world. */
 export type Offer = { readonly kind: ActionKind; readonly isAdvised: boolean }
 
 /**
  * Returns the actions that a phase permits. The phase is newer than the explanation, so the explanation only says which of them help.
- * A start and a restart are the same request.
+ * A start and a restart are the same request. Neither helps before an edit that is advised.
  */
 export const offersIn = (phase: Phase, advised: readonly string[]): readonly Offer[] => {
-  const isRun = advised.includes('start') || advised.includes('restart')
+  const isRun = !advised.includes('edit') && (advised.includes('start') || advised.includes('restart'))
   return kindsIn[phase].map((kind) => ({
     kind,
     isAdvised: kind === 'start' || kind === 'restart' ? isRun : advised.includes(kind),

@@ -4,6 +4,7 @@ import {
   fromFieldTime,
   maxRecords,
   mayGrow,
+  nameOwn,
   placeOfResource,
   type RecordPage,
   toAuditQuery,
@@ -125,4 +126,14 @@ test('the list grows to its bound, from where an instant leads to the older reco
   const grown = withNewest(full, page([maxRecords + 1, maxRecords], 'b'))
   expect(grown.records.length).toBeLessThanOrEqual(maxRecords + 2)
   expect(mayGrow(grown)).toBe(false)
+})
+
+test.each([
+  [{ kind: 'key', name: 'deploy' }, 'deploy (this key)'],
+  [{ kind: 'key' }, 'this key'],
+  [{ kind: 'platform' }, 'this key'],
+  [{ kind: 'user', name: 'Ann' }, 'Ann (you)'],
+  [{ kind: 'user' }, 'you'],
+])('the credential %o is named as the author of its own changes', (credential, name) => {
+  expect(nameOwn(credential)).toBe(name)
 })

@@ -27,6 +27,12 @@ export const actorNames: Readonly<Record<AuditRecord['actor']['kind'], string>> 
   system: 'Orrery',
 }
 
+/** Returns the name of the signed-in credential as the author of a change. It may have made the change before it signed in here. */
+export const nameOwn = ({ kind, name = '' }: { readonly kind: string; readonly name?: string | undefined }): string => {
+  if (kind === 'user') return name === '' ? 'you' : `${name} (you)`
+  return name === '' ? 'this key' : `${name} (this key)`
+}
+
 const isDoor = (text: string): text is Door => Object.hasOwn(doorNames, text)
 
 /** Returns the query of filters. A filter that the API would refuse is left out, and has a sentence in `faults`. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { endProgress, startProgress, withAnswer, withOutcome } from './bulk/progress.ts'
-import { groupResults, writeBulkReport } from './bulkReport.ts'
+import { describeDone, groupResults, writeBulkReport } from './bulkReport.ts'
 
 const ids = ['w-1', 'w-2', 'w-3', 'w-4']
 const begun = startProgress({ kind: 'start', ids })
@@ -16,20 +16,27 @@ test('groups every world by result, those that need attention first', () => {
     ['1 failed: A limit of the organization is reached', 'w-2'],
     ['1 not known: no answer tells the result, so look at the phase', 'w-3'],
     ['1 not sent', 'w-4'],
-    ['1 started', 'w-1'],
+    ['1 start accepted', 'w-1'],
   ])
+})
+
+test('says of a start that it was accepted, since the world still starts', () => {
+  expect(describeDone('start', 366)).toBe('366 starts accepted')
+  expect(describeDone('restart', 1)).toBe('1 restart accepted')
+  expect(describeDone('start', 1, 4)).toBe('1 of 4 starts accepted')
+  expect(describeDone('stop', 2)).toBe('2 worlds stopped')
 })
 
 test('writes a report in which names are text, and long lists end with their number', () => {
   const many = { title: '120 started', ids: Array.from({ length: 120 }, (_, index) => `w-${index}`) }
   const text = writeBulkReport({
-    title: 'Started 1 of 4 worlds',
+    title: '1 of 4 starts accepted',
     groups: [...groupResults(progress), many],
     nameOf: (id) => (id === 'w-2' ? '[x](javascript:1)\n# a' : 'Lobby'),
     nowMs: 0,
   })
   expect(text).toMatch(
-    /^## Started 1 of 4 worlds\n\n### 1 failed: A limit .*\n\nlimit\\_reached: maxRunningCapacity is 1\n\n/,
+    /^## 1 of 4 starts accepted\n\n### 1 failed: A limit .*\n\nlimit\\_reached: maxRunningCapacity is 1\n\n/,
   )
   expect(text).toContain('- \\[x\\](javascript:1) # a (w-2)')
   expect(text).toContain('- and 70 more')

@@ -4,12 +4,19 @@ import { formatCount } from './format.ts'
 import { escapeText } from './report.ts'
 import { explainFailure } from './texts.ts'
 
-/** The participle of each action that is done. */
-export const doneWords: Readonly<Record<BulkKind, string>> = {
-  start: 'started',
-  stop: 'stopped',
-  restart: 'restarted',
-  delete: 'deleted',
+/** The words for what the API has done. It accepts starts, which then take their time. */
+const doneWords: Readonly<Record<BulkKind, readonly [noun: string, participle: string]>> = {
+  start: ['start', 'accepted'],
+  stop: ['world', 'stopped'],
+  restart: ['restart', 'accepted'],
+  delete: ['world', 'deleted'],
+}
+
+/** Says how many worlds are done, such as `140 starts accepted` or `1 world stopped`. `of` is how many there are, if not all are done. */
+export const describeDone = (kind: BulkKind, count: number, of?: number): string => {
+  const [noun, participle] = doneWords[kind]
+  const all = of === undefined ? '' : `${formatCount(count)} of `
+  return `${all}${formatCount(of ?? count, noun)} ${participle}`
 }
 
 /** Worlds with the same result. `problem` is that of a failure, with what to do about it. Its detail may be one of several. */
@@ -30,14 +37,15 @@ export const groupResults = (progress: Progress): ResultGroup[] => {
   const others = [
     ['unknown', 'not known: no answer tells the result, so look at the phase'],
     ['skipped', 'not sent'],
-    ['done', doneWords[progress.kind]],
   ] as const
+  const done = idsWith(progress, 'done')
   return [
     ...failures,
     ...others.flatMap(([outcome, text]) => {
       const ids = idsWith(progress, outcome)
       return ids.length === 0 ? [] : [{ title: `${formatCount(ids.length)} ${text}`, ids }]
     }),
+    ...(done.length === 0 ? [] : [{ title: describeDone(progress.kind, done.length), ids: done }]),
   ]
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { commandKinds, commandsFor } from './commands.ts'
+import { commandKinds, commandsFor, valueIn } from './commands.ts'
 
 const find =
   'read -r NAMESPACE NAME <<< "$(kubectl get worlds -A -l orrery.dev/world-id=wld-1 --no-headers -o custom-columns=:metadata.namespace,:metadata.name)"'
@@ -35,13 +35,22 @@ test('deletes a world', () => {
 })
 
 test('names the field that an edit changes', () => {
-  const { curl, kubectl } = commandsFor('edit', target, 'networking.scaling.profile')
+  const { curl, kubectl } = commandsFor('edit', target, { field: 'networking.scaling.profile' })
   expect(curl).toContain(`-d '{"networking":{"scaling":{"profile":"…"}}}'`)
   expect(kubectl).toBe(`${find}\nkubectl edit -n "$NAMESPACE" "world/$NAME"`)
 })
 
+test('names the profile that the remedy names', () => {
+  const field = 'networking.scaling.profile'
+  const value = valueIn('Choose Capacity100 (6Gi) or a larger scaling profile.', field)
+  expect(commandsFor('edit', target, { field, value }).curl).toContain(`{"profile":"Capacity100"}`)
+  expect(commandsFor('edit', target, { field, value }).TypeScript).toContain(`{"profile":"Capacity100"}`)
+  expect(valueIn('Choose a larger scaling profile.', field)).toBeUndefined()
+  expect(valueIn('Choose Capacity100 (6Gi).', 'compute')).toBeUndefined()
+})
+
 test('takes no field that could end the quotes of a shell', () => {
-  expect(commandsFor('edit', target, `a'; rm -rf '`).curl).toContain(`-d '{ … }'`)
+  expect(commandsFor('edit', target, { field: `a'; rm -rf '` }).curl).toContain(`-d '{ … }'`)
 })
 
 test('contains no key', () => {

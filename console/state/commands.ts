@@ -7,21 +7,28 @@ type Target = { readonly organizationId: string; readonly projectId: string; rea
 export const commandKinds = ['start', 'stop', 'restart', 'edit', 'delete'] as const
 export type CommandKind = (typeof commandKinds)[number]
 
-/** Returns the commands that do the action. `field` is the field of an edit, such as `networking.scaling.profile`. */
-export const commandsFor = (kind: CommandKind, target: Target, field = ''): Commands => ({
-  curl: curlFor(kind, target, field),
+/** An edit of a field, such as `networking.scaling.profile`. The user chooses the value if it is absent. */
+export type Edit = { readonly field: string; readonly value?: string | undefined }
+
+/** Returns the value of an edit that a remedy names, or undefined if it leaves the choice. */
+export const valueIn = (remedy: string, field: string): string | undefined =>
+  field === 'networking.scaling.profile' ? /\bCapacity\d+\b/.exec(remedy)?.[0] : undefined
+
+/** Returns the commands that do the action. */
+export const commandsFor = (kind: CommandKind, target: Target, edit: Edit = { field: '' }): Commands => ({
+  curl: curlFor(kind, target, edit),
   kubectl: kubectlFor(kind, target),
-  TypeScript: typeScriptFor(kind, target, field),
+  TypeScript: typeScriptFor(kind, target, edit),
 })
 
-const curlFor = (kind: CommandKind, { organizationId, projectId, worldId }: Target, field: string): string => {
+const curlFor = (kind: CommandKind, { organizationId, projectId, worldId }: Target, edit: Edit): string => {
   const headers = [
     '-H "x-api-key: $KEY"',
     `-H "x-svc-organization-id: ${organizationId}"`,
     `-H "x-svc-project-id: ${projectId}"`,
   ]
   const path = `$API/api/worlds/${worldId}/`
-  const json = ['-H "content-type: application/json"', `-d '${bodyFor(field)}'`]
+  const json = ['-H "content-type: application/json"', `-d '${bodyFor(edit)}'`]
   const requests: Readonly<Record<CommandKind, readonly string[]>> = {
     start: ['curl -X POST', ...headers, `"${path}start/"`],
     restart: ['curl -X POST', ...headers, `"${path}start/"`],
@@ -57,16 +64,16 @@ const methods: Readonly<Record<CommandKind, string>> = {
   delete: 'deleteWorld',
 }
 
-const typeScriptFor = (kind: CommandKind, { organizationId, projectId, worldId }: Target, field: string): string => {
+const typeScriptFor = (kind: CommandKind, { organizationId, projectId, worldId }: Target, edit: Edit): string => {
   const scope = `organizationId: '${organizationId}', projectId: '${projectId}'`
   const input =
-    kind === 'edit' ? `params: { worldId: '${worldId}' }, body: ${bodyFor(field)}` : `params: { worldId: '${worldId}' }`
+    kind === 'edit' ? `params: { worldId: '${worldId}' }, body: ${bodyFor(edit)}` : `params: { worldId: '${worldId}' }`
   return `const client = createClient({ baseUrl, apiKey, ${scope} })\nawait client.${methods[kind]}({ ${input} })`
 }
 
 const fieldPattern = /^\w+(\.\w+)*$/
 
-const bodyFor = (field: string): string =>
+const bodyFor = ({ field, value = '…' }: Edit): string =>
   fieldPattern.test(field)
-    ? JSON.stringify(field.split('.').reduceRight<unknown>((value, name) => ({ [name]: value }), '…'))
+    ? JSON.stringify(field.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value))
     : '{ … }'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { fc } from '#test/support/fastCheck.ts'
-import { matches, parseFilter, removeTerm, termsOf, toggleTerm } from './filter.ts'
+import { matches, parseFilter, removeTerm, termsOf, toggleOnly, toggleTerm } from './filter.ts'
 import { aRow } from './testing/row.ts'
 
 const selects = (text: string, row: Parameters<typeof aRow>[0] = {}): boolean => matches(parseFilter(text), aRow(row))
@@ -38,6 +38,11 @@ test.each([
   ['name:"two words"', { name: 'Here are two words' }],
   ['reason:"two, three"', { reason: 'two, three' }],
   ['build:""', { build: '' }],
+  ['players:12', { players: 12 }],
+  ['players:>9', { players: 10 }],
+  ['players:<1,>90', { players: 91 }],
+  ['players:""', { players: undefined }],
+  ['restarts:>0', { restarts: 1 }],
 ] as const)('selects by %s, and the others with the opposite', (text, row) => {
   expect([selects(text, row), selects(text)]).toEqual([true, false])
   expect([selects(`-${text}`, row), selects(`-${text}`)]).toEqual([false, true])
@@ -100,6 +105,29 @@ test('adds each label as a term of its own', () => {
   expect(toggleTerm('label:a=1 label:b=2', 'label', 'a=1')).toBe('label:b=2')
 })
 
+test('reads alternatives behind label:key= as values of the same key', () => {
+  expect(termsOf('-label:team=events,ranked,"a b",mode=solo,duo')[0]?.values).toEqual([
+    'team=events',
+    'team=ranked',
+    'team=a b',
+    'mode=solo',
+    'mode=duo',
+  ])
+  expect(termsOf('label:team,mode=solo,""')[0]?.values).toEqual(['team', 'mode=solo', ''])
+  expect(toggleTerm('label:team=events,ranked', 'label', 'team=events')).toBe('label:team=ranked')
+})
+
+test.each([
+  ['', 'reason:OutOfMemory'],
+  ['label:a=1 phase:Error', 'reason:OutOfMemory'],
+  ['reason:Other', 'reason:OutOfMemory'],
+  ['reason:OutOfMemory lobby', 'reason:OutOfMemory'],
+  ['-reason:OutOfMemory', 'reason:OutOfMemory'],
+  ['reason:OutOfMemory', ''],
+])('replaces %j by a reason, or clears it', (before, after) => {
+  expect(toggleOnly(before, 'reason', 'OutOfMemory')).toBe(after)
+})
+
 test('removes a term', () => {
   expect(removeTerm('a -phase:Error b', 1)).toBe('a b')
 })
@@ -139,4 +167,15 @@ test('says that the time of a start is none', () => {
   ])
   expect(matches(parseFilter('started:yesterday'), aRow())).toBe(false)
   expect(matches(parseFilter('started:1970-01-01T00:00:00Z'), aRow({ startedAtMs: 0 }))).toBe(false)
+})
+
+test('compares counts as numbers, says that another value is none, and selects all worlds behind a sign alone', () => {
+  expect(selects('players:<10', { players: 9 })).toBe(true)
+  expect(selects('players:<10', { players: 10 })).toBe(false)
+  expect(selects('players:<10', { players: undefined })).toBe(false)
+  expect(selects('restarts:>')).toBe(true)
+  expect(faultsOf('restarts:> players:"",<5')).toEqual([])
+  expect(faultsOf('players:many,>1.5')).toEqual(['many, >1.5 is not a number. Use one such as 3, >0 or <10.'])
+  expect(faultsOf('restarts:few')).toHaveLength(1)
+  expect(selects('players:many')).toBe(false)
 })

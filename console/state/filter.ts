@@ -1,5 +1,4 @@
-import { findKey, type Key, keyTests, keyValues } from './filterKeys.ts'
-import { parseInstant } from './instant.ts'
+import { findKey, type Key, keyForms, keyTests, keyValues } from './filterKeys.ts'
 import { remember } from './remember.ts'
 import type { Row } from './row.ts'
 import { quote, splitValues, splitWords, unquote } from './words.ts'
@@ -17,11 +16,14 @@ export type Term = {
 /** A word that probably means something else than its author thinks. The message says what to do. */
 export type FilterFault = { readonly text: string; readonly message: string }
 
+type Test = (row: Row) => boolean
+
 /** The meaning of the text in the filter field. */
 export type Filter = {
   readonly faults: readonly FilterFault[]
-  /** The test of each term. A world must pass all of them. */
-  readonly tests: readonly ((row: Row) => boolean)[]
+  /** The tests of the terms with the key `phase`, and those of the others. A world must pass all of them. */
+  readonly phaseTests: readonly Test[]
+  readonly otherTests: readonly Test[]
 }
 
 /**
@@ -30,11 +32,21 @@ export type Filter = {
  */
 export const parseFilter = (text: string): Filter => {
   const terms = termsOf(text)
-  return { faults: terms.flatMap(faultsOf), tests: terms.map(toTest) }
+  const [phaseTests, otherTests] = [
+    terms.filter(({ key }) => key === 'phase').map(toTest),
+    terms.filter(({ key }) => key !== 'phase').map(toTest),
+  ]
+  return { faults: terms.flatMap(faultsOf), phaseTests, otherTests }
 }
 
 /** Reports whether a filter selects a world. */
-export const matches = ({ tests }: Filter, row: Row): boolean => tests.every((test) => test(row))
+export const matches = (filter: Filter, row: Row): boolean => matchesOthers(filter, row) && matchesPhase(filter, row)
+
+/** Reports whether the words about the phase select a world. */
+export const matchesPhase = ({ phaseTests }: Filter, row: Row): boolean => phaseTests.every((test) => test(row))
+
+/** Reports whether the words about anything but the phase select a world. */
+export const matchesOthers = ({ otherTests }: Filter, row: Row): boolean => otherTests.every((test) => test(row))
 
 /** Returns the terms of a filter, one for each of its words. */
 export const termsOf = (text: string): Term[] => splitWords(text).map(parseTerm)
@@ -45,12 +57,25 @@ const parseTerm = (text: string): Term => {
   const isNegated = text.startsWith('-')
   const [, name = '', rest = ''] = keyed.exec(text) ?? []
   const key = findKey(name)
-  if (key !== undefined) return { text, key, values: splitValues(rest).map(unquote), isNegated }
+  if (key !== undefined) {
+    const values = splitValues(rest).map(unquote)
+    return { text, key, values: key === 'label' ? withKeys(values) : values, isNegated }
+  }
   const word = unquote(isNegated ? text.slice(1) : text)
   return { text, key: '', values: word === '' ? [] : [word], isNegated }
 }
 
-const toTest = ({ key, values, isNegated }: Term): ((row: Row) => boolean) => {
+/** Adds the key to those alternatives of labels that are only another value: `team=events,ranked`. */
+const withKeys = (values: readonly string[]): string[] => {
+  let before = ''
+  return values.map((value) => {
+    const end = value.indexOf('=') + 1
+    if (end > 0) before = value.slice(0, end)
+    return end > 0 || value === '' ? value : `${before}${value}`
+  })
+}
+
+const toTest = ({ key, values, isNegated }: Term): Test => {
   // A word without a value is being typed.
   if (values.length === 0) return () => true
   const has = key === '' ? hasText : keyTests[key]
@@ -66,10 +91,10 @@ const textOf = remember(({ name, id, labels, mapName, build, reason, message, ad
 })
 
 const faultsOf = ({ text, key, values }: Term): FilterFault[] => {
-  if (key === 'started') {
-    const unknown = values.filter((value) => value !== '' && Number.isNaN(parseInstant(value)))
-    if (unknown.length === 0) return []
-    return [{ text, message: `${unknown.join(', ')} is not an instant. Use one such as 2026-11-28T14:00:00Z.` }]
+  const form = key === '' ? undefined : keyForms[key]
+  if (form !== undefined) {
+    const unknown = values.filter((value) => value !== '' && !form.fits(value))
+    return unknown.length === 0 ? [] : [{ text, message: `${unknown.join(', ')} is not ${form.words}` }]
   }
   if (key !== '') {
     const possible = keyValues[key] ?? []
@@ -100,6 +125,17 @@ export const toggleTerm = (text: string, key: Key, value: string): string => {
   if (key === 'label' || joined === undefined) return join([...left, toTerm(key, [value])])
   return join(left.map((term) => (term === joined ? withValues(term, [...term.values, value]) : term)))
 }
+
+/** Reports whether a filter selects the worlds with a value, and no word says more. */
+export const isOnly = (text: string, key: Key, value: string): boolean => {
+  const [term, ...others] = termsOf(text)
+  const [first = '', ...more] = term?.values ?? []
+  return others.length === 0 && term?.key === key && !term.isNegated && more.length === 0 && isSame(first, value)
+}
+
+/** Returns the text of a filter for the worlds with a value alone, or no text if it is that already. */
+export const toggleOnly = (text: string, key: Key, value: string): string =>
+  isOnly(text, key, value) ? '' : toTerm(key, [value]).text
 
 /** Returns the text of a filter without the term at an index of `termsOf`. */
 export const removeTerm = (text: string, index: number): string => join(termsOf(text).toSpliced(index, 1))

@@ -31,6 +31,22 @@ const label: KeyTest = ({ labels }, wanted) => {
 const since: KeyTest = ({ startedAtMs }, value) =>
   value === '' ? startedAtMs === 0 : startedAtMs > 0 && startedAtMs >= parseInstant(value)
 
+/** A count such as `3`, or a bound such as `>0`. */
+const bound = /^([<>]?)(\d*)$/
+
+/** A sign alone, while its number is being typed, selects any count. */
+const count =
+  (read: (row: Row) => number | undefined): KeyTest =>
+  (row, value) => {
+    const field = read(row)
+    if (value === '') return field === undefined
+    const [, sign, digits] = bound.exec(value) ?? []
+    if (digits === '') return true
+    if (field === undefined || digits === undefined) return false
+    const wanted = Number(digits)
+    return sign === '>' ? field > wanted : sign === '<' ? field < wanted : field === wanted
+  }
+
 /** The keys of filters, in the order in which to offer them, and what they compare. */
 export const keyTests = {
   phase: start(({ phase }) => phase),
@@ -47,6 +63,8 @@ export const keyTests = {
   id: part(({ id }) => id),
   name: part(({ name }) => name),
   started: since,
+  players: count(({ players }) => players),
+  restarts: count(({ restarts }) => restarts),
 } satisfies Record<string, KeyTest>
 
 /** A key of a filter, such as that of `phase:Error`. */
@@ -57,6 +75,18 @@ export const keyValues: { readonly [key in Key]?: readonly string[] } = {
   phase: phases,
   region: ['Europe', 'NorthAmerica', 'AsiaPacific'] satisfies Row['region'][],
   group: ['production', 'staging', 'development'] satisfies Row['group'][],
+}
+
+type Form = { readonly fits: (value: string) => boolean; readonly words: string }
+const number: Form = { fits: (value) => bound.test(value), words: 'a number. Use one such as 3, >0 or <10.' }
+/** The form of the values of some keys, in words that follow "is not". */
+export const keyForms: { readonly [key in Key]?: Form } = {
+  started: {
+    fits: (value) => !Number.isNaN(parseInstant(value)),
+    words: 'an instant. Use one such as 2026-11-28T14:00:00Z.',
+  },
+  players: number,
+  restarts: number,
 }
 
 /** Returns the key with a name, in any case. */

@@ -19,13 +19,14 @@ test('reads on after the ends that say nothing about the server', () => {
   expect(end('Duration').retryInMs).toBe(0)
   expect(end('Shutdown').retryInMs).toBe(1_000)
   expect(end('Interrupted').retryInMs).toBe(1_000)
+  expect(end('Revoked').retryInMs).toBe(1_000)
   expect(plan({ kind: 'lost' }).retryInMs).toBe(1_000)
 })
 
 test('stops after the ends that are final, and after an unknown one', () => {
-  for (const reason of ['Revoked', 'Deleted']) expect(end(reason).kind).toBe('final')
+  expect(end('Deleted').kind).toBe('final')
   for (const reason of ['End', 'toString', '']) expect(end(reason).kind).toBe('ended')
-  for (const reason of ['Revoked', 'Deleted', 'End', 'toString', '']) expect(end(reason).retryInMs).toBeUndefined()
+  for (const reason of ['Deleted', 'End', 'toString', '']) expect(end(reason).retryInMs).toBeUndefined()
 })
 
 test('waits longer after each attempt, up to half a minute, and gives up in the end', () => {

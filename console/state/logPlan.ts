@@ -60,9 +60,10 @@ const ends = {
   End: { kind: 'ended', text: 'The log has no more lines: the server has ended.' },
   Duration: { kind: 'broken', text: 'A log is sent for 15 minutes at most. It is read again at once.' },
   Shutdown: { kind: 'broken', text: 'The replica of the API that sent the log stops. The log is read again.' },
+  // The next attempt has the next token of the sign-in. If there is none, its answer says what is missing.
   Revoked: {
-    kind: 'final',
-    text: 'The key was revoked, has expired, or no longer has the verb w on the world. Ask an administrator of the organization.',
+    kind: 'broken',
+    text: 'The sign-in with which the log was read is no longer valid. The log is read again.',
   },
   Deleted: { kind: 'final', text: 'The world was deleted.' },
   Interrupted: { kind: 'broken', text: 'The connection to the server was lost. The log is read again.' },

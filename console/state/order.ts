@@ -1,5 +1,7 @@
-import { type Filter, matches } from './filter.ts'
-import type { Row } from './row.ts'
+import { type Filter, matchesOthers, matchesPhase } from './filter.ts'
+import { formatCount } from './format.ts'
+import { countPhases } from './groups.ts'
+import type { Phase, Row } from './row.ts'
 import { compareBy, type Sort } from './sort.ts'
 
 /** The order of the worlds on screen. */
@@ -7,7 +9,14 @@ export type Arrangement = {
   readonly ids: readonly string[]
   /** Number of worlds that a new arrangement would add, remove or move. */
   readonly waiting: number
+  /** Number of worlds among them that are in `ids` and do not match the filter any more. */
+  readonly unmatched: number
+  /** Number of worlds in each phase, of those that match the words of the filter about anything but the phase. */
+  readonly phases: Readonly<Record<Phase, number>>
 }
+
+/** The order of no world. */
+export const noOrder: Arrangement = { ids: [], waiting: 0, unmatched: 0, phases: countPhases([]) }
 
 /**
  * Returns the ids of the worlds that a filter selects, in order. A held order keeps the ids of `shown` at their places, and counts the
@@ -26,11 +35,20 @@ export const arrange = ({
   readonly sort: Sort
   readonly isHeld: boolean
 }): Arrangement => {
-  const next = [...inOrderOf(shown, rows)]
-    .filter((row) => matches(filter, row))
-    .sort(compareBy(sort))
-    .map(({ id }) => id)
-  return isHeld ? { ids: shown, waiting: countChanges(shown, next) } : { ids: next, waiting: 0 }
+  const others = [...inOrderOf(shown, rows)].filter((row) => matchesOthers(filter, row))
+  const selected = others.filter((row) => matchesPhase(filter, row)).sort(compareBy(sort))
+  const next = selected.map(({ id }) => id)
+  const phases = countPhases(others)
+  if (!isHeld) return { ids: next, waiting: 0, unmatched: 0, phases }
+  const matching = new Set(next)
+  const unmatched = shown.filter((id) => rows.has(id) && !matching.has(id)).length
+  return { ids: shown, waiting: countChanges(shown, next), unmatched, phases }
+}
+
+/** Says what waits, such as `3 changes, sort again (1 row no longer matches the filter)`. */
+export const describeWaiting = ({ waiting, unmatched }: Pick<Arrangement, 'waiting' | 'unmatched'>): string => {
+  const others = `${formatCount(unmatched, 'row')} no longer ${unmatched === 1 ? 'matches' : 'match'} the filter`
+  return `${formatCount(waiting, 'change')}, sort again${unmatched === 0 ? '' : ` (${others})`}`
 }
 
 /** Returns all rows, the shown ones first: an order that is almost right takes few comparisons to sort. */

@@ -10,4 +10,11 @@ export const pageNames: Readonly<Record<PageName, string>> = {
   webhooks: 'Webhooks',
   deleted: 'Deleted',
   audit: 'Audit',
+  clusters: 'Clusters',
+  findings: 'Findings',
+  doctor: 'Doctor',
 }
+
+/** Returns the name of a page of an organization, or of the platform if the id is empty. */
+export const pageNameIn = (organizationId: string, page: PageName): string =>
+  organizationId === '' && page === 'fleet' ? 'Organizations' : pageNames[page]

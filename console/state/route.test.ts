@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { fc } from '#test/support/fastCheck.ts'
-import { type Place, pages, parsePlace, tabs, toPath } from './route.ts'
+import { type Place, pages, parsePlace, platformPages, tabs, toPath } from './route.ts'
 
 const parse = (path: string): Place => parsePlace(new URL(path, 'https://orrery.example'))
 
@@ -41,6 +41,10 @@ test.each([
     '/console/projects/proj_2/launch/?q=a&since=b&sort=name',
     { ...fleet, projectId: 'proj_2', page: 'launch', filter: 'a', since: 'b' },
   ],
+  ['/console/clusters/', { ...fleet, page: 'clusters' }],
+  ['/console/findings/?q=a&sort=name', { ...fleet, page: 'findings', filter: 'a' }],
+  ['/console/organizations/org-1/findings/?q=a', { ...fleet, organizationId: 'org-1', filter: 'a' }],
+  ['/console/projects/proj_2/doctor/', { ...fleet, projectId: 'proj_2' }],
 ] as const)('reads %s', (path, place) => {
   expect(parse(path)).toEqual(place)
 })
@@ -113,7 +117,11 @@ test('leads an id that no URL has to what is above it', () => {
 })
 
 test('reads every page that it writes', () => {
-  for (const page of pages) expect(parse(toPath({ ...fleet, page }))).toEqual({ ...fleet, page })
+  for (const page of [...pages, ...platformPages]) expect(parse(toPath({ ...fleet, page }))).toEqual({ ...fleet, page })
+})
+
+test('leads from a page of the platform to the fleet of an organization', () => {
+  expect(toPath({ ...fleet, page: 'clusters', organizationId: 'org-1' })).toBe('/console/organizations/org-1/')
 })
 
 test('writes no more than a place has', () => {

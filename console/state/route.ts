@@ -1,6 +1,11 @@
 /** The pages of an organization. The first one is the home, and has no segment in the URL. */
 export const pages = ['fleet', 'launch', 'usage', 'projects', 'keys', 'webhooks', 'deleted', 'audit'] as const
-export type PageName = (typeof pages)[number]
+/** The pages of the platform, which have no organization. Its list of organizations is the page `fleet` without one. */
+export const platformPages = ['clusters', 'findings', 'doctor'] as const
+export type PageName = (typeof pages)[number] | (typeof platformPages)[number]
+
+/** Reports whether a page is one of the platform. */
+export const isPlatformPage = (page: PageName): boolean => platformPages.some((each) => each === page)
 
 /** The tabs of a world's page. */
 export const tabs = ['now', 'runs', 'logs', 'events', 'settings', 'history'] as const
@@ -8,7 +13,7 @@ export type Tab = (typeof tabs)[number]
 
 /** The members of a place that are in the query of its URL, with their names there. An empty one is not set. */
 const parameters = {
-  /** The filter of the fleet, and of the launch. */
+  /** The filter of the fleet, of the launch, of the organizations and of the findings. */
   filter: 'q',
   /** The order of the fleet, such as `-age`. Empty for the default. */
   sort: 'sort',
@@ -56,6 +61,9 @@ const parametersOf: Readonly<Record<PageName | 'world', readonly Parameter[]>> =
   webhooks: ['webhook'],
   deleted: [],
   audit: ['since', 'until', 'door', 'actor', 'action', 'resource'],
+  clusters: [],
+  findings: ['filter'],
+  doctor: [],
 }
 const parametersAt = ({ worldId, page }: Pick<Place, 'worldId' | 'page'>): readonly Parameter[] =>
   parametersOf[worldId === '' ? page : 'world']
@@ -70,7 +78,8 @@ export const parsePlace = ({ pathname, searchParams }: Pick<URL, 'pathname' | 's
   const path = pathname.endsWith('/') ? pathname : `${pathname}/`
   const [, organizationId = '', projectId = '', id = '', last = ''] = pattern.exec(path) ?? []
   const worldId = projectId === '' ? '' : id
-  const page = (worldId === '' && pages.find((each) => each === last)) || 'fleet'
+  const known: readonly PageName[] = organizationId + projectId === '' ? [...pages, ...platformPages] : pages
+  const page = (worldId === '' && known.find((each) => each === last)) || 'fleet'
   const tab = (worldId !== '' && tabs.find((each) => each === last)) || 'now'
   const wanted = parametersAt({ worldId, page })
   const query = parameterNames.map((name) => [
@@ -82,12 +91,13 @@ export const parsePlace = ({ pathname, searchParams }: Pick<URL, 'pathname' | 's
 
 /**
  * Returns the path and query of a place, which is within the console. `parsePlace` returns the place again, without the parameters of
- * other pages. An id that no URL has is left out, with what is below it.
+ * other pages. An id that no URL has is left out, with what is below it. A page of the platform in an organization is its fleet.
  */
 export const toPath = (place: Place): string => {
-  const { page, tab } = place
+  const { tab } = place
   const organizationId = isId(place.organizationId) ? place.organizationId : ''
   const projectId = isId(place.projectId) ? place.projectId : ''
+  const page = organizationId + projectId !== '' && isPlatformPage(place.page) ? 'fleet' : place.page
   const worldId = projectId !== '' && isId(place.worldId) ? place.worldId : ''
   const last = worldId === '' ? page : tab
   const segments = [

@@ -26,6 +26,7 @@ const aWorld = (status: Status): FeedWorld => ({
   region: 'Europe',
   mapName: 'island',
   capacity: 10,
+  restarts: 0,
   status,
 })
 
@@ -38,6 +39,9 @@ test('shows a world of a feed of the previous version, which lacks its settings'
     profile: '',
     mapName: '',
     capacity: 0,
+    players: undefined,
+    queued: 0,
+    restarts: 0,
     createdAtMs: 0,
   })
 })
@@ -49,7 +53,7 @@ test('has the members of the world, and no reason for a running world without a 
     address: { host: '10.0.0.1', port: 7777 },
     resolvedBuild: { organizationId: 'org-1', id: 'build-1', channelId: 'stable', tag: '1.2' },
   }
-  expect(toRow(aWorld(status))).toEqual({
+  expect(toRow({ ...aWorld(status), players: 4, queued: 1, restarts: 2 })).toEqual({
     id: 'wld-1',
     projectId: 'proj-1',
     version: '0001',
@@ -65,6 +69,9 @@ test('has the members of the world, and no reason for a running world without a 
     build: 'stable:1.2',
     address: '10.0.0.1:7777',
     capacity: 10,
+    players: 4,
+    queued: 1,
+    restarts: 2,
     createdAtMs: Date.parse('2026-01-01T00:00:00.000Z'),
     startedAtMs: 0,
     readySinceMs: Date.parse('2026-01-02T03:04:05.000Z'),
@@ -91,6 +98,14 @@ test.each([
   const status = statusOf(phase, ...conditions)
   const since = reason === '' ? 0 : Date.parse('2026-01-02T03:04:05.000Z')
   expect(toRow(aWorld(status))).toMatchObject({ reason, reasonSinceMs: since })
+})
+
+test.each([
+  ['2026-01-02T03:00:00.000Z', '2026-01-02T03:04:05.000Z'],
+  ['2026-01-02T03:07:00.000Z', '2026-01-02T03:07:00.000Z'],
+])('with a run of %s, has the reason since %s', (startedAt, since) => {
+  const status = { ...statusOf('Starting', notReady), startedAt }
+  expect(toRow(aWorld(status)).reasonSinceMs).toBe(Date.parse(since))
 })
 
 test('takes the first WebSocket URL as the address, else host and port', () => {

@@ -15,7 +15,7 @@ export type Row = {
   readonly message: string
   /** The reason why the world needs attention or waits. Empty for a world without a problem. */
   readonly reason: string
-  /** Time when the condition with this reason last changed, or 0. */
+  /** Time when the condition with this reason last changed or, if that is later, the run was requested. 0 without a reason. */
   readonly reasonSinceMs: number
   readonly profile: string
   readonly group: string
@@ -26,6 +26,12 @@ export type Row = {
   /** The URL or `host:port` at which players connect. Empty while no server can be reached. */
   readonly address: string
   readonly capacity: number
+  /** The players in the world. Undefined while its server does not report them. */
+  readonly players: number | undefined
+  /** The players who wait to enter. */
+  readonly queued: number
+  /** The failures of the server of the present run since it was last ready for ten minutes. */
+  readonly restarts: number
   /** 0 if it is unknown. */
   readonly createdAtMs: number
   /** Time when the present run was requested, or 0 without a run. */
@@ -39,6 +45,7 @@ export type Row = {
 export const toRow = (world: FeedWorld): Row => {
   const { status } = world
   const trouble = findTrouble(status.conditions)
+  const startedAtMs = Date.parse(status.startedAt ?? '') || 0
   return {
     id: world.worldId,
     projectId: world.projectId,
@@ -47,7 +54,7 @@ export const toRow = (world: FeedWorld): Row => {
     phase: status.phase,
     message: status.message,
     reason: trouble?.reason ?? '',
-    reasonSinceMs: trouble === undefined ? 0 : Date.parse(trouble.lastTransitionAt),
+    reasonSinceMs: trouble === undefined ? 0 : Math.max(Date.parse(trouble.lastTransitionAt), startedAtMs),
     profile: world.profile ?? '',
     group: world.group ?? '',
     region: world.region ?? '',
@@ -55,8 +62,11 @@ export const toRow = (world: FeedWorld): Row => {
     build: status.resolvedBuild === undefined ? '' : `${status.resolvedBuild.channelId}:${status.resolvedBuild.tag}`,
     address: addressOf(status),
     capacity: world.capacity ?? 0,
+    players: world.players,
+    queued: world.queued ?? 0,
+    restarts: world.restarts ?? 0,
     createdAtMs: Date.parse(world.createdAt) || 0,
-    startedAtMs: Date.parse(status.startedAt ?? '') || 0,
+    startedAtMs,
     readySinceMs: Date.parse(readySince(status) ?? '') || 0,
     labels: world.labels ?? {},
   }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { fc } from '#test/support/fastCheck.ts'
 import { isTemporary } from './attention.ts'
 import type { Row } from './row.ts'
-import { columns, compareBy, formatSort, labelsOf, parseSort } from './sort.ts'
+import { columns, compareBy, formatSort, labelsOf, parseSort, playersOf } from './sort.ts'
 import { aRow } from './testing/row.ts'
 
 const sorted = (sort: string, rows: readonly Partial<Row>[]): string[] =>
@@ -53,6 +53,8 @@ test.each([
   ['build', [{ build: 'stable:1.9' }, { build: 'stable:1.10' }]],
   ['map', [{ mapName: 'a' }, { mapName: 'b' }]],
   ['address', [{ address: '10.0.0.9:1' }, { address: '10.0.0.10:1' }]],
+  ['players', [{ players: 0 }, { players: 9 }, { players: 10 }]],
+  ['restarts', [{ restarts: 0 }, { restarts: 2 }]],
   ['capacity', [{ capacity: 9 }, { capacity: 10 }]],
   ['age', [{ createdAtMs: 2 }, { createdAtMs: 1 }]],
   ['labels', [{ labels: { z: '1', a: '1' } }, { labels: { a: '2' } }]],
@@ -67,6 +69,13 @@ test('shows worlds without a value last in both directions', () => {
   const rows = [{ id: 'none' }, { id: 'a', reason: 'A' }, { id: 'b', reason: 'B' }]
   expect(sorted('reason', rows)).toEqual(['a', 'b', 'none'])
   expect(sorted('-reason', rows)).toEqual(['b', 'a', 'none'])
+  const counted = [
+    { id: 'unknown', players: undefined },
+    { id: 'empty', players: 0 },
+    { id: 'full', players: 10 },
+  ]
+  expect(sorted('players', counted)).toEqual(['empty', 'full', 'unknown'])
+  expect(sorted('-players', counted)).toEqual(['full', 'empty', 'unknown'])
 })
 
 test('has one order for the same worlds, whatever order they come in', () => {
@@ -98,8 +107,20 @@ test('shows the main columns first, and sorts the labels of a world', () => {
     'profile',
     'place',
     'map',
+    'players',
     'address',
     'age',
   ])
   expect(labelsOf(aRow({ labels: { b: '2', a: '1' } }))).toEqual(['a=1', 'b=2'])
+})
+
+test.each([
+  [{ players: 12, capacity: 50 }, '12 of 50'],
+  [{ players: 0, capacity: 1_000 }, '0 of 1,000'],
+  [{ players: 50, capacity: 50, queued: 3 }, '50 of 50, 3 wait'],
+  [{ players: undefined }, '—'],
+  [{ players: undefined, phase: 'Stopped' }, ''],
+  [{ players: undefined, phase: 'Starting' }, ''],
+] as const)('shows the players of %j as "%s"', (row, expected) => {
+  expect(playersOf(aRow(row))).toBe(expected)
 })

@@ -1,10 +1,12 @@
 import { attentionRank, phases } from './attention.ts'
+import { formatCount } from './format.ts'
 import { remember } from './remember.ts'
 import type { Row } from './row.ts'
 
 /** A column of the fleet. */
 export type Column =
   | 'name'
+  | 'id'
   | 'phase'
   | 'reason'
   | 'message'
@@ -12,6 +14,8 @@ export type Column =
   | 'place'
   | 'build'
   | 'map'
+  | 'players'
+  | 'restarts'
   | 'address'
   | 'capacity'
   | 'age'
@@ -57,6 +61,7 @@ const toNatural = (text: string): string =>
 /** The columns of the fleet, in their order on screen. */
 export const columns: readonly ColumnDefinition[] = [
   column('name', 'Name', (row) => row.name),
+  column('id', 'Id', (row) => row.id, { isShownFirst: false }),
   column('phase', 'Phase', (row) => phases.indexOf(row.phase)),
   column('reason', 'Reason', (row) => row.reason),
   column('message', 'Message', (row) => row.message, { isShownFirst: false }),
@@ -64,6 +69,8 @@ export const columns: readonly ColumnDefinition[] = [
   column('place', 'Place', (row) => placeOf(row)),
   column('build', 'Build', (row) => row.build, { isShownFirst: false }),
   column('map', 'Map', (row) => row.mapName),
+  column('players', 'Players', (row) => row.players ?? '', { align: 'end' }),
+  column('restarts', 'Restarts', (row) => row.restarts, { align: 'end', isShownFirst: false }),
   column('address', 'Address', (row) => row.address),
   column('capacity', 'Capacity', (row) => row.capacity, { align: 'end', isShownFirst: false }),
   // The youngest world has the lowest age.
@@ -73,6 +80,16 @@ export const columns: readonly ColumnDefinition[] = [
 
 /** Returns the place of a world as `group/region`. */
 export const placeOf = ({ group, region }: Row): string => `${group}/${region}`
+
+/** The players of a world whose server does not report them. */
+export const unknownPlayers = '—'
+
+/** Returns the players of a world, such as `50 of 50, 3 wait`. Empty while the world has no server that they can enter. */
+export const playersOf = ({ phase, players, queued, capacity }: Row): string => {
+  if (players === undefined) return phase === 'Active' ? unknownPlayers : ''
+  const waiting = queued === 0 ? '' : `, ${formatCount(queued)} wait`
+  return `${formatCount(players)} of ${formatCount(capacity)}${waiting}`
+}
 
 /** Returns the labels of a world as `key=value`, sorted. */
 export const labelsOf = ({ labels }: Row): string[] =>

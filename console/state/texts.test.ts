@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { explainFailure } from './texts.ts'
+import { explainFailure, remedyBeside } from './texts.ts'
 
 const explain = (
   status: number,
@@ -47,7 +47,10 @@ test.each([
 test('says how long to wait', () => {
   expect(explain(429, 'rate_limited', { retryAfterSeconds: 1 }).remedy).toBe('Wait 1 second, then try again.')
   expect(explain(429, 'rate_limited', { retryAfterSeconds: 4 }).remedy).toBe('Wait 4 seconds, then try again.')
-  expect(explain(503, 'unavailable', { retryAfterSeconds: 5 }).remedy).toMatch(/^Try again in 5 seconds\./)
+  expect(explain(503, 'unavailable', { retryAfterSeconds: 5 })).toMatchObject({
+    remedy: expect.stringMatching(/^Try again in 5 seconds\./),
+    waitSeconds: 5,
+  })
 })
 
 test('has the id of the request, and says whom to tell it', () => {
@@ -61,4 +64,12 @@ test('names the limit that was reached, if the API says it', () => {
   expect(explain(409, 'limit_reached', { detail: 'It has 50 of 50 worlds (maxWorlds).' }).limit).toBe('maxWorlds')
   expect(explain(409, 'limit_reached').limit).toBeUndefined()
   expect(explain(409, 'conflict', { detail: 'About maxWorlds.' }).limit).toBeUndefined()
+})
+
+test('a remedy is shown unless the message says what to do', () => {
+  const remedy = 'Choose a larger scaling profile.'
+  const message = 'Failed 4 times; last error: the server exceeded its memory limit of 4Gi.'
+  expect(remedyBeside(message, remedy)).toBe(remedy)
+  expect(remedyBeside(`${message} ${remedy}`, remedy)).toBeUndefined()
+  expect(remedyBeside('No node has room. Choose a smaller scaling profile.', 'Choose a smaller size.')).toBeUndefined()
 })

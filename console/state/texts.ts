@@ -1,4 +1,5 @@
 import type { ApiError } from '#client/error.ts'
+import { splitAdvice } from '#shared/why/wording.ts'
 import { formatCount } from './format.ts'
 
 /** An error of the API. The status 0 is that of a request without a response. */
@@ -13,6 +14,8 @@ export type FailureText = {
   readonly requestId: string | undefined
   /** The name of the limit that was reached, such as `maxWorlds`, if the API says it. */
   readonly limit: string | undefined
+  /** The seconds until another attempt may succeed, if the API says it. */
+  readonly waitSeconds: number | undefined
 }
 
 type Text = { readonly title: string; readonly remedy: string | ((failure: Failure) => string) }
@@ -93,12 +96,16 @@ const unknown: Text = {
 
 /** Returns the text of an error. An unknown code has the text of its status. */
 export const explainFailure = (failure: Failure): FailureText => {
-  const { status, code, detail, requestId } = failure
+  const { status, code, detail, requestId, retryAfterSeconds: waitSeconds } = failure
   const { title, remedy } =
     (Object.hasOwn(textsByCode, code) ? textsByCode[code] : textsByStatus[status === 400 ? 422 : status]) ?? unknown
   const text = typeof remedy === 'string' ? remedy : remedy(failure)
-  return { title, detail, remedy: text, requestId, limit: limitIn(failure) }
+  return { title, detail, remedy: text, requestId, limit: limitIn(failure), waitSeconds }
 }
 
 const limitIn = ({ code, detail }: Failure): string | undefined =>
   code === 'limit_reached' ? /\bmax[A-Z]\w{1,40}\b/.exec(detail)?.[0] : undefined
+
+/** Returns the remedy of a message, or undefined if the message itself says what to do. */
+export const remedyBeside = (message: string, remedy: string | undefined): string | undefined =>
+  splitAdvice(message).advice === '' ? remedy : undefined

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { delayOfLoad, emptySlot, existenceOf, mayBeNewer, toFault, withFault } from './worldLoad.ts'
 
-const idle = { isWanted: true, isLoading: false, isHidden: false, startedAtMs: 0, nowMs: 10_000 }
+const idle = { isWanted: true, isLoading: false, isHidden: false, startedAtMs: 0, permittedAtMs: 0, nowMs: 10_000 }
 const apiError = (status: number) =>
   Object.assign(new Error('x'), { name: 'ApiError', status, code: '', detail: 'No.', requestId: 'req-1' })
 
@@ -25,6 +25,14 @@ test('loads again 20 seconds after the last load, since not every change is in t
   expect(delayOfLoad({ ...unasked, nowMs: 60_000 })).toBe(0)
   expect(delayOfLoad({ ...unasked, nowMs: 60_000, isHidden: true })).toBeUndefined()
   expect(delayOfLoad({ ...unasked, nowMs: 60_000, isLoading: true })).toBeUndefined()
+})
+
+test('loads again by itself when the API permits it, at most 5 minutes later', () => {
+  const refused = { ...idle, isWanted: false, permittedAtMs: 70_000 }
+  expect(delayOfLoad(refused)).toBe(60_000)
+  expect(delayOfLoad({ ...refused, isWanted: true })).toBe(0)
+  expect(delayOfLoad({ ...refused, permittedAtMs: 15_000 })).toBe(10_000)
+  expect(delayOfLoad({ ...refused, permittedAtMs: 9_000_000 })).toBe(300_000)
 })
 
 test('counts a version of the feed as known if it is clearly older than the read', () => {

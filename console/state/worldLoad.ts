@@ -24,27 +24,32 @@ export const withFault = <T>({ value }: Slot<T>, fault: Fault): Slot<T> =>
 const paceMs = 1_000
 /** The time between two loads that nothing asks for. Players, bots and most events do not change the world's version in the feed. */
 const againMs = 20_000
+/** The longest wait for the time at which the API permits another load. */
+const maxWaitMs = 300_000
 
 /**
  * Returns the delay before the next load, or undefined if there is none: one is in progress (its end asks again), or the tab is
- * hidden.
+ * hidden. A load that nothing asks for waits until the API permits it.
  */
 export const delayOfLoad = ({
   isWanted,
   isLoading,
   isHidden,
   startedAtMs,
+  permittedAtMs,
   nowMs,
 }: {
   readonly isWanted: boolean
   readonly isLoading: boolean
   readonly isHidden: boolean
   readonly startedAtMs: number
+  readonly permittedAtMs: number
   readonly nowMs: number
 }): number | undefined => {
   if (isLoading || isHidden) return undefined
   const restMs = isWanted ? paceMs : againMs
-  return Math.max(0, Math.min(restMs, startedAtMs + restMs - nowMs))
+  const waitMs = isWanted ? 0 : Math.min(maxWaitMs, permittedAtMs - nowMs)
+  return Math.max(0, Math.min(restMs, startedAtMs + restMs - nowMs), waitMs)
 }
 
 /** The difference between the clocks of the browser and the API. */

@@ -1,5 +1,5 @@
 import type { AuditRecord } from '#client/operations.ts'
-import { actorNames, doorNames, placeOfResource } from '#console/state/audit.ts'
+import { actorNames, doorNames, nameOwn, placeOfResource } from '#console/state/audit.ts'
 import type { Place } from '#console/state/route.ts'
 import { rowOf } from '../../live/fleet.ts'
 import { hrefOf } from '../../live/location.ts'
@@ -64,7 +64,11 @@ const Row = ({
       </td>
       <td class="who">
         {actorNames[actor.kind]}
-        {actor.kind === credential.kind && actor.id === credential.id && <strong> (this sign-in)</strong>}
+        {actor.kind === credential.kind && actor.id === credential.id && (
+          <strong>
+            : <Said text={nameOwn(credential)} />
+          </strong>
+        )}
         {actor.id !== undefined && (
           <a href={auditWith({ actor: actor.id })} class="mono">
             <Said text={actor.id} />

@@ -66,6 +66,7 @@ export const PlanView = ({ draft }: { readonly draft: Draft }) => {
           <input
             id="bulk-count"
             inputMode="numeric"
+            autofocus
             autocomplete="off"
             value={typed.value}
             aria-invalid={isWrong.value}
@@ -86,11 +87,12 @@ export const PlanView = ({ draft }: { readonly draft: Draft }) => {
       )}
       <div class="buttons">
         {count > 0 && (
-          <button type="submit" class="primary" aria-disabled={!isReady}>
+          <button type="submit" class="primary" autofocus={plan.kind === 'start'} aria-disabled={!isReady}>
             {describeAction(plan)}
           </button>
         )}
-        <CloseButton label="Cancel" />
+        {/* The keyboard begins at the action that ends nothing. */}
+        <CloseButton label="Cancel" hasFocus={plan.kind === 'stop' || plan.kind === 'restart'} />
       </div>
     </form>
   )

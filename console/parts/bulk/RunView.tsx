@@ -37,11 +37,12 @@ const Running = ({ current }: Props) => {
         <span role="status">{wait?.text}</span>
         {leftMs > 0 && ` Next request in ${formatDuration(leftMs)}.`}
       </p>
-      <div class="buttons">
-        <button type="button" aria-disabled={state === 'stopping'} onClick={stopBulk}>
-          {state === 'stopping' ? 'Stopping…' : 'Send no more'}
-        </button>
+      {/* Away from the button that started the action, whose second click would stop it. */}
+      <div class="buttons bulk-running">
         <CloseButton label="Continue in the background" />
+        <button type="button" aria-disabled={state === 'stopping'} onClick={stopBulk}>
+          {state === 'stopping' ? 'Stopping…' : 'Stop sending'}
+        </button>
       </div>
     </>
   )

@@ -44,7 +44,7 @@ const onKeyDown = (event: KeyboardEvent): void => {
   event.preventDefault()
   const target = isArrow
     ? nextBox(currentTarget, key === 'ArrowDown' ? 'nextElementSibling' : 'previousElementSibling')
-    : document.querySelector<HTMLElement>(`#${selectionActionsId} button`)
+    : document.querySelector<HTMLElement>(`#${selectionActionsId} button:not([aria-disabled="true"])`)
   target?.focus()
   if (isArrow && shiftKey && target) addSelected(currentTarget.dataset.world ?? '', target.dataset.world ?? '')
 }

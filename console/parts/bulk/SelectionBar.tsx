@@ -79,7 +79,7 @@ export const SelectionBar = () => {
       </button>
       <span id={noteId} class={`muted small ${refusal.value === undefined ? 'selection-keys' : ''}`}>
         {refusal.value === undefined
-          ? 'Shift selects a range, Enter leads to the actions, Escape clears'
+          ? 'Shift selects a range, Enter on a row leads to the actions, Escape clears'
           : `${refusal.value}.`}
       </span>
     </section>

@@ -28,8 +28,8 @@ export const Title = ({ text }: { readonly text: string }) => {
 }
 
 /** A button that closes the dialog. */
-export const CloseButton = ({ label }: { readonly label: string }) => (
-  <button type="button" onClick={({ currentTarget }) => currentTarget.closest('dialog')?.close()}>
+export const CloseButton = ({ label, hasFocus }: { readonly label: string; readonly hasFocus?: boolean }) => (
+  <button type="button" autofocus={hasFocus} onClick={({ currentTarget }) => currentTarget.closest('dialog')?.close()}>
     {label}
   </button>
 )

@@ -1,11 +1,9 @@
 import { actions } from '#console/state/actions.ts'
 import type { BulkKind } from '#console/state/bulk/plan.ts'
 import { type Counts, countOutcomes } from '#console/state/bulk/progress.ts'
-import { doneWords } from '#console/state/bulkReport.ts'
+import { describeDone } from '#console/state/bulkReport.ts'
 import { formatCount } from '#console/state/format.ts'
 import type { Bulk } from '../../live/bulk.ts'
-
-const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** Returns the name of an action that runs, such as `Starting 212 worlds`. */
 export const describeRun = ({ plan: { kind }, progress: { ids } }: Bulk): string =>
@@ -18,20 +16,19 @@ const describeOthers = (counts: Counts): string[] =>
     .filter((outcome) => counts[outcome] > 0)
     .map((outcome) => `${formatCount(counts[outcome])} ${otherWords[outcome]}`)
 
-/** Returns the numbers of worlds by outcome, such as `140 started, 3 failed, 69 left`. */
+/** Returns the numbers of worlds by outcome, such as `140 starts accepted, 3 failed, 69 left`. */
 export const describeCounts = ({ plan: { kind }, progress }: Bulk): string => {
   const counts = countOutcomes(progress)
-  return [`${formatCount(counts.done)} ${doneWords[kind]}`, ...describeOthers(counts)].join(', ')
+  return [describeDone(kind, counts.done), ...describeOthers(counts)].join(', ')
 }
 
-/** Returns the result of an action, such as `Started 209 of 212 worlds: 3 failed`. */
+/** Returns the result of an action, such as `209 of 212 starts accepted: 3 failed`, or `2 worlds stopped`. */
 export const describeEnd = ({ plan: { kind }, progress }: Bulk): string => {
   const counts = countOutcomes(progress)
-  const [done, others] = [capitalize(doneWords[kind]), describeOthers(counts)]
-  const total = formatCount(progress.ids.length, 'world')
+  const others = describeOthers(counts)
   return others.length === 0
-    ? `${done} ${total}`
-    : `${done} ${formatCount(counts.done)} of ${total}: ${others.join(', ')}`
+    ? describeDone(kind, counts.done)
+    : `${describeDone(kind, counts.done, progress.ids.length)}: ${others.join(', ')}`
 }
 
 const those = (count: number): string => (count === 1 ? 'the one' : `the ${formatCount(count)}`)

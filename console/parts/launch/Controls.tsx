@@ -26,7 +26,7 @@ export const Controls = () => {
         id="launch-filter"
         type="search"
         value={place.value.filter}
-        placeholder='label:team=events "lobby"'
+        placeholder="Name, id, label, map… or label:team=events"
         spellcheck={false}
         autocomplete="off"
         onInput={({ currentTarget }) => goTo({ filter: currentTarget.value }, { isReplaced: true })}

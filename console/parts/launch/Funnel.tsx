@@ -33,8 +33,7 @@ export const Funnel = () => {
         {formatCount(counts.active)} of {formatCount(total, 'run')} {counts.active === 1 ? 'is' : 'are'} active
       </h2>
       <p class="muted">
-        The present runs of the worlds that match the filter, requested {windowText(since)}. Times are in {zone}, by the
-        clock of this browser.
+        The present runs of the worlds that match the filter, requested {windowText(since)}. Times are in {zone}.
       </p>
       <ol class="launch-stages">
         {stages.map((stage) => (
@@ -59,7 +58,8 @@ export const Funnel = () => {
         <p class="muted small">
           The operator reports what a start waits for when its server is 2 s old, and the next wait when it is 10 s old,
           so a quick start goes from Pending to Active. Deleted worlds are not counted. A count links to the worlds of
-          its phase with these runs. Pending and Starting are both the phase Starting.
+          its phase with these runs. Pending and Starting are both the phase Starting. Times so far are measured with
+          the clock of your computer.
         </p>
       </details>
     </section>

@@ -1,4 +1,5 @@
 import { runsFilter } from '#console/state/launch/links.ts'
+import { withoutNote } from '#console/state/launch/words.ts'
 import { quote } from '#console/state/words.ts'
 import { launch } from '../../live/launch.ts'
 import { hrefOf, place } from '../../live/location.ts'
@@ -12,7 +13,7 @@ export const Reasons = () => {
     <ReasonGroups
       label="Reasons"
       noun="run"
-      groups={reasons}
+      groups={reasons.map((group) => ({ ...group, message: withoutNote(group.message) }))}
       max={8}
       wrap={(reason, look, text) => (
         <a

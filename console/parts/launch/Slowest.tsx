@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 import { isTemporary } from '#console/state/attention.ts'
 import { maxSlowest, type Start, toStart } from '#console/state/launch/launch.ts'
-import { formatSeconds } from '#console/state/launch/words.ts'
+import { formatSeconds, withoutNote } from '#console/state/launch/words.ts'
 import { toVisible } from '#console/state/visible.ts'
 import { now } from '../../live/fleet.ts'
 import { launch } from '../../live/launch.ts'
@@ -97,7 +97,7 @@ const StartRow = ({ start }: { readonly start: Start | undefined }) => {
       </td>
       <td class={isTemporary(reason) ? 'is-temporary' : 'is-serious'}>{toVisible(reason)}</td>
       <td class="wide">
-        <Said text={message} />
+        <Said text={withoutNote(message)} />
       </td>
     </tr>
   )

@@ -1,7 +1,11 @@
-import { type ActionKind, actions, explainNoUndo, offersIn, restoredState } from '#console/state/actions.ts'
-import { commandKinds } from '#console/state/commands.ts'
+import type { ComponentChildren } from 'preact'
+import { type ActionKind, actions, explainNoUndo, nameEdit, offersIn, restoredState } from '#console/state/actions.ts'
+import { commandKinds, valueIn } from '#console/state/commands.ts'
 import { refusalOf } from '#console/state/rights.ts'
 import { rowOf } from '../../live/fleet.ts'
+import { hrefOf } from '../../live/location.ts'
+import { advised as advisedSetting } from '../../live/settings.ts'
+import type { Why } from '../../live/world.ts'
 import { FailureNotice } from '../FailureNotice.tsx'
 import { CommandList } from './CommandList.tsx'
 import type { PageState } from './page.ts'
@@ -16,16 +20,37 @@ const noteOn = (kind: ActionKind, page: PageState): string | undefined => {
   return refusal ?? (noUndo === undefined ? undefined : explainNoUndo(noUndo))
 }
 
-/** The actions that the phase of the world permits, as buttons and as commands. Those of `advised` that help are marked. */
-export const ActionBar = ({ page, advised }: { readonly page: PageState; readonly advised: readonly string[] }) => {
+/**
+ * The edits that the explanation advises and the actions that the phase of the world permits, as buttons and as commands. The next step is
+ * marked. `children` stand below the buttons.
+ */
+export const ActionBar = ({
+  page,
+  why,
+  children,
+}: {
+  readonly page: PageState
+  readonly why: Why | undefined
+  readonly children: ComponentChildren
+}) => {
+  const { actions: advice = [], reason = '', remedy = '' } = why ?? {}
   const phase = rowOf(page.worldId)?.phase ?? page.world.slot.value.value?.status.phase
   if (phase === undefined) return null
-  const offers = offersIn(phase, advised).map((offer) => ({ ...offer, note: noteOn(offer.kind, page) }))
+  const offers = offersIn(
+    phase,
+    advice.map(({ kind }) => kind),
+  ).map((offer) => ({ ...offer, note: noteOn(offer.kind, page) }))
+  const edits = advice.flatMap(({ kind, field = '' }) =>
+    kind === 'edit' ? [{ field, value: valueIn(remedy, field) }] : [],
+  )
   const notes = [...new Set(offers.flatMap(({ note }) => note ?? []))]
   return (
     <div class="action-bar">
       {/* biome-ignore lint/a11y/useSemanticElements: A fieldset groups the fields of a form. */}
       <div role="group" aria-label="Actions" class="buttons">
+        {edits.map(({ field }, index) => (
+          <EditLink key={field} page={page} field={field} name={nameEdit(field, reason)} isFirst={index === 0} />
+        ))}
         {offers.map(({ kind, isAdvised, note }) => (
           <ActionButton
             key={kind}
@@ -41,15 +66,40 @@ export const ActionBar = ({ page, advised }: { readonly page: PageState; readonl
           {note}.
         </p>
       ))}
-      <Outcome page={page} />
+      {children}
       <CommandList
-        title="The same as commands"
+        title="Commands for these actions"
+        edits={edits}
         kinds={commandKinds.filter((each) => offers.some(({ kind }) => kind === each))}
         page={page}
       />
     </div>
   )
 }
+
+/** Leads to the setting in the tab of the settings, which says the permission that an edit lacks. */
+const EditLink = ({
+  page,
+  field,
+  name,
+  isFirst,
+}: {
+  readonly page: PageState
+  readonly field: string
+  readonly name: string
+  readonly isFirst: boolean
+}) => (
+  <a
+    class={`button ${isFirst && refusalOf(page.credential, 'patchWorld', page) === undefined ? 'primary' : ''}`}
+    href={hrefOf({ tab: 'settings', run: '' })}
+    onClick={({ ctrlKey, metaKey, shiftKey, altKey }) => {
+      // Other clicks open another tab.
+      if (!(ctrlKey || metaKey || shiftKey || altKey)) advisedSetting.value = { worldId: page.worldId, field }
+    }}
+  >
+    {name}
+  </a>
+)
 
 const noteId = (index: number): string => `action-note-${index}`
 
@@ -84,7 +134,7 @@ const ActionButton = ({
 }
 
 /** The progress of an action after its click, until the page shows the effect, and the reason why it failed. */
-const Outcome = ({ page }: { readonly page: PageState }) => {
+export const Outcome = ({ page }: { readonly page: PageState }) => {
   const kind = page.actions.pending.value
   const failed = page.actions.failure.value
   return (

@@ -1,4 +1,4 @@
-import { type CommandKind, commandsFor } from '#console/state/commands.ts'
+import { type CommandKind, commandsFor, type Edit } from '#console/state/commands.ts'
 import { CommandTexts } from '../CommandTexts.tsx'
 import type { PageState } from './page.ts'
 
@@ -10,26 +10,29 @@ const names: Readonly<Record<CommandKind, string>> = {
   delete: 'Delete',
 }
 
-/** Actions as commands to copy, without a key. `field` is the field of an edit. */
+const textsFor = (kind: CommandKind, page: PageState, edit: Edit) =>
+  Object.entries(commandsFor(kind, page, edit)).map(([language, text]) => {
+    const what = edit.field === '' ? '' : ` ${edit.field}`
+    return { title: `${names[kind]}${what} with ${language}`, name: `${kind}${what} with ${language}`, text }
+  })
+
+/** Edits and actions as commands to copy, without a key. */
 export const CommandList = ({
   title,
+  edits,
   kinds,
   page,
-  field = '',
 }: {
   readonly title: string
+  readonly edits: readonly Edit[]
   readonly kinds: readonly CommandKind[]
   readonly page: PageState
-  readonly field?: string
 }) => (
   <CommandTexts
     title={title}
-    commands={kinds.flatMap((kind) =>
-      Object.entries(commandsFor(kind, page, field)).map(([language, text]) => ({
-        title: `${names[kind]} with ${language}`,
-        name: `${kind} with ${language}`,
-        text,
-      })),
-    )}
+    commands={[
+      ...edits.flatMap((edit) => textsFor('edit', page, edit)),
+      ...kinds.flatMap((kind) => textsFor(kind, page, { field: '' })),
+    ]}
   />
 )

@@ -3,6 +3,7 @@ import { hrefOf } from '../../live/location.ts'
 import { Loaded, Said, Scrolled, Time } from '../pieces.tsx'
 import { useLoader } from '../useLoader.ts'
 import type { PageState } from './page.ts'
+import { Remedy } from './Remedy.tsx'
 
 /** The recent events of a world, newest first. */
 export const Events = ({ page }: { readonly page: PageState }) => {
@@ -38,11 +39,7 @@ const table = (events: readonly Event[]) => (
             </td>
             <td class="wide">
               <Said text={message} />
-              {remedy !== undefined && (
-                <p class="remedy">
-                  <Said text={remedy} />
-                </p>
-              )}
+              <Remedy message={message} remedy={remedy} />
             </td>
             <td>{runId !== undefined && <code class="id">{runId}</code>}</td>
           </tr>

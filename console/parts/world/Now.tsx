@@ -3,11 +3,14 @@ import type { BotDeployment, PortAddress, World } from '#client/operations.ts'
 import { formatAge, formatCount } from '#console/state/format.ts'
 import { safeLink } from '#console/state/link.ts'
 import type { Condition } from '#console/state/row.ts'
+import { playersOf } from '#console/state/sort.ts'
 import { toVisible } from '#console/state/visible.ts'
 import { now, rowOf } from '../../live/fleet.ts'
 import { Age, CopyButton, Loaded, Said, Scrolled, Time } from '../pieces.tsx'
 import { useLoader } from '../useLoader.ts'
 import type { PageState } from './page.ts'
+import { Remedy } from './Remedy.tsx'
+import { Use } from './use/Use.tsx'
 
 /** The present state of a world: its facts, its conditions and its bots. */
 export const Now = ({ page }: { readonly page: PageState }) => (
@@ -16,6 +19,7 @@ export const Now = ({ page }: { readonly page: PageState }) => (
       <>
         <Facts world={world} />
         <Conditions conditions={world.status.conditions} />
+        <Use page={page} />
         <Bots page={page} />
       </>
     )}
@@ -59,8 +63,7 @@ const Facts = ({ world }: { readonly world: World }) => {
           <Addresses status={status} />
         </Fact>
         <Fact name="Players">
-          {formatCount(queueState.active)} of {formatCount(admission.capacity)}
-          {queueState.queued > 0 && <>, {formatCount(queueState.queued)} wait</>}
+          {(row && playersOf(row)) || `${formatCount(queueState.active)} of ${formatCount(admission.capacity)}`}
           <span class="muted"> ({admission.policy})</span>
         </Fact>
         <Fact name="Profile">{networking.scaling.profile}</Fact>
@@ -190,11 +193,7 @@ const Conditions = ({ conditions }: { readonly conditions: readonly Condition[] 
                 <td class="wide">
                   <Said text={message} />
                   {/* The other conditions have the same cause. */}
-                  {remedy !== undefined && ['Degraded', 'Synced'].includes(type) && (
-                    <p class="remedy">
-                      <Said text={remedy} />
-                    </p>
-                  )}
+                  {['Degraded', 'Synced'].includes(type) && <Remedy message={message} remedy={remedy} />}
                 </td>
                 <td>
                   <Age at={lastTransitionAt} />

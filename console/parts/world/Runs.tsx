@@ -1,5 +1,6 @@
 import type { WorldDeployment } from '#client/operations.ts'
 import { formatCount } from '#console/state/format.ts'
+import { toVisible } from '#console/state/visible.ts'
 import { hrefOf } from '../../live/location.ts'
 import type { Runs as AllRuns } from '../../live/world.ts'
 import { Loaded, Said, Scrolled, Time, writeTime } from '../pieces.tsx'
@@ -23,13 +24,11 @@ const columns = [
   'Ready',
   'Ended',
   'End',
-  'Exit code',
   'Restarts',
-  'Image',
-  'Deployment',
+  'Image and deployment',
 ] as const
 
-/** The rows that are drawn at first. A world that restarts every minute has thousands of runs. */
+/** The rows that are drawn. The API keeps the newest 1,000 runs of a world. */
 const maxShown = 200
 
 /** The runs of a world, newest first. */
@@ -92,17 +91,17 @@ const Row = ({ run }: { readonly run: WorldDeployment }) => (
       <Time at={run.readyAt} isTimeAlone={run.readyAt?.slice(0, 10) === run.createdAt.slice(0, 10)} />
     </td>
     <td>
-      <Time at={run.endedAt} />
+      <Time at={run.endedAt} isTimeAlone={run.endedAt?.slice(0, 10) === run.createdAt.slice(0, 10)} />
     </td>
-    <td>{run.endReason === undefined ? '' : <span title={run.endReason}>{endTexts[run.endReason]}</span>}</td>
-    <td class="number">{run.exitCode ?? ''}</td>
+    <td class="run-end">
+      {run.endReason !== undefined && <span title={run.endReason}>{endTexts[run.endReason]}</span>}
+      {run.exitCode !== undefined && <span class="muted small">Exit code {run.exitCode}</span>}
+    </td>
     <td class="number">{formatCount(run.restarts)}</td>
-    <td class="image">
-      <code>
+    <td class="run-image">
+      <code class="image" title={toVisible(run.image ?? '')}>
         <Said text={run.image ?? ''} />
       </code>
-    </td>
-    <td>
       <code class="id">{run.id}</code>
     </td>
   </tr>

@@ -36,10 +36,13 @@ export const Tabs = ({ present }: { readonly present: Tab }) => (
         aria-selected={tab === present}
         aria-controls={panelId}
         tabIndex={tab === present ? 0 : -1}
+        data-name={names[tab]}
         onClick={() => goTo({ tab, run: '' })}
         onKeyDown={(event) => {
+          const { ctrlKey, metaKey, altKey, shiftKey } = event
           const next = tabAfter(present, event.key)
-          if (next === undefined) return
+          // With them, a key belongs to the browser: Alt and an arrow go back.
+          if (next === undefined || ctrlKey || metaKey || altKey || shiftKey) return
           event.preventDefault()
           goTo({ tab: next, run: '' }, { isReplaced: true })
           document.getElementById(tabId(next))?.focus()

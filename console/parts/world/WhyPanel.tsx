@@ -2,41 +2,72 @@ import { useSignal } from '@preact/signals'
 import { isButton } from '#console/state/actions.ts'
 import { formatCount } from '#console/state/format.ts'
 import { newestRun, writeReport } from '#console/state/report.ts'
-import { fieldOfAdvice } from '#console/state/settings/fields.ts'
 import { quote } from '#console/state/words.ts'
 import { maxOthers } from '#shared/why/why.ts'
 import { copyText } from '../../live/clipboard.ts'
+import { rowOf } from '../../live/fleet.ts'
 import { hrefOf } from '../../live/location.ts'
-import { advised } from '../../live/settings.ts'
 import type { Why } from '../../live/world.ts'
 import { Age, Loaded, Said } from '../pieces.tsx'
-import { ActionBar } from './Actions.tsx'
-import { CommandList } from './CommandList.tsx'
+import { ActionBar, Outcome } from './Actions.tsx'
 import type { PageState } from './page.ts'
 
-/** The explanation of the state of a world, with what to do: the first thing on its page. */
-export const WhyPanel = ({ page }: { readonly page: PageState }) => {
+/**
+ * The explanation of the state of a world, with what to do: the first thing on its page. If `isShort` the sentence stands alone, with the
+ * rest on demand, so that the page begins with what its tab shows.
+ */
+export const WhyPanel = ({ page, isShort }: { readonly page: PageState; readonly isShort: boolean }) => {
   const { slot, load } = page.why
-  const state = slot.value.value?.state ?? 'unknown'
+  const why = slot.value.value
+  const outcome = <Outcome page={page} />
+  const rest = (
+    <>
+      {why !== undefined && <Explanation why={why} />}
+      <ActionBar page={page} why={why}>
+        {!isShort && outcome}
+      </ActionBar>
+      <Report page={page} />
+    </>
+  )
   return (
-    <section class={`why is-${state.toLowerCase()}`} aria-labelledby="why-title">
+    <section
+      class={`why is-${why?.state.toLowerCase() ?? 'unknown'} ${isShort ? 'is-short' : ''}`}
+      aria-labelledby="why-title"
+    >
       <h2 id="why-title" class="visually-hidden">
         Why
       </h2>
       <Loaded slot={slot.value} what="The explanation" onRetry={load}>
-        {(why) => <Explanation why={why} page={page} />}
+        {({ sentence }) => (
+          <p class="why-sentence">
+            <Said text={sentence} />
+          </p>
+        )}
       </Loaded>
-      <ActionBar page={page} advised={slot.value.value?.actions.map(({ kind }) => kind) ?? []} />
-      <Report page={page} />
+      <ClusterWait page={page} />
+      {isShort ? (
+        <>
+          <details class="why-more">
+            <summary>Actions and details</summary>
+            <div>{rest}</div>
+          </details>
+          {outcome}
+        </>
+      ) : (
+        rest
+      )}
     </section>
   )
 }
 
-const Explanation = ({ why, page }: { readonly why: Why; readonly page: PageState }) => (
+const Explanation = ({ why }: { readonly why: Why }) => (
   <>
-    <p class="why-sentence">
-      <Said text={why.sentence} />
-    </p>
+    {/* A node may write a note to a server that is Ready. */}
+    {why.reason === '' && why.cause !== '' && (
+      <p class="muted">
+        Note: <Said text={why.cause} />
+      </p>
+    )}
     <p class="why-facts muted">
       {why.since !== undefined && (
         <span>
@@ -50,9 +81,20 @@ const Explanation = ({ why, page }: { readonly why: Why; readonly page: PageStat
       )}
       {why.others !== undefined && why.others > 0 && <Others reason={why.reason} count={why.others} />}
     </p>
-    <Advice advice={why.actions} page={page} />
+    <Advice advice={why.actions} />
   </>
 )
+
+/** Says that the API cannot push the world to its cluster. No condition says so, since only the operator in the cluster writes them. */
+const ClusterWait = ({ page }: { readonly page: PageState }) => {
+  const message = rowOf(page.worldId)?.message ?? ''
+  if (!message.startsWith('Waiting for the cluster')) return null
+  return (
+    <p role="status" class="notice">
+      <Said text={message} />
+    </p>
+  )
+}
 
 const Others = ({ reason, count }: { readonly reason: string; readonly count: number }) => (
   <a href={hrefOf({ projectId: '', worldId: '', tab: 'now', run: '', filter: `reason:${quote(reason)}` })}>
@@ -61,32 +103,13 @@ const Others = ({ reason, count }: { readonly reason: string; readonly count: nu
   </a>
 )
 
-const Advice = ({ advice, page }: { readonly advice: Why['actions']; readonly page: PageState }) => {
+const Advice = ({ advice }: { readonly advice: Why['actions'] }) => {
   const shown = advice.filter(({ kind }) => !isButton(kind))
   if (shown.length === 0) return null
   return (
     <ul class="actions">
-      {shown.map(({ kind, field = '' }) => (
-        <li key={`${kind} ${field}`}>
-          {kind === 'edit' && (
-            <>
-              <a
-                href={hrefOf({ tab: 'settings', run: '' })}
-                onClick={({ ctrlKey, metaKey, shiftKey, altKey }) => {
-                  // Other clicks open another tab.
-                  if (!(ctrlKey || metaKey || shiftKey || altKey)) advised.value = { worldId: page.worldId, field }
-                }}
-              >
-                Edit the {fieldOfAdvice(field)?.name.toLowerCase() ?? 'settings'}
-              </a>
-              <CommandList
-                title={`Edit the world${field === '' ? '' : `: ${field}`}`}
-                kinds={['edit']}
-                page={page}
-                field={field}
-              />
-            </>
-          )}
+      {shown.map(({ kind }) => (
+        <li key={kind}>
           {kind === 'readLog' && <a href={hrefOf({ tab: 'logs', run: '' })}>Read the log</a>}
           {kind === 'askOperator' && 'Ask the people who run this installation. The report below has what they need.'}
           {kind === 'wait' && 'Nothing to do: Orrery goes on by itself.'}

@@ -82,7 +82,7 @@ const Content = ({
   if (isDeleted && page.world.slot.value.value === undefined) return null
   return (
     <>
-      {!isDeleted && <WhyPanel page={page} />}
+      {!isDeleted && <WhyPanel page={page} isShort={tab !== 'now'} />}
       <Tabs present={tab} />
       <div id={panelId} role="tabpanel" aria-labelledby={tabId(tab)} class="panel">
         <Panel page={page} />

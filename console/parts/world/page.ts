@@ -1,12 +1,15 @@
 import { computed, effect, type ReadonlySignal, signal } from '@preact/signals'
 import { useLayoutEffect, useState } from 'preact/hooks'
 import type { World } from '#client/operations.ts'
+import type { Phase } from '#console/state/row.ts'
 import type { Existence } from '#console/state/worldLoad.ts'
 import { existenceOf } from '#console/state/worldLoad.ts'
 import { type Actions, createActions } from '../../live/actions.ts'
 import { isLoaded, rowOf } from '../../live/fleet.ts'
 import { createLoader, type Loader, loadOnChange } from '../../live/loader.ts'
+import { presentWorld } from '../../live/presentWorld.ts'
 import type { Session } from '../../live/session.ts'
+import { createUseReader, type UseReader } from '../../live/use.ts'
 import { readsOf, type Why } from '../../live/world.ts'
 
 /** The state that the parts of a world's page share. */
@@ -17,6 +20,7 @@ export type PageState = {
   readonly credential: Session['credential']
   readonly openStream: Session['openStream']
   readonly actions: Actions
+  readonly use: UseReader
   readonly reads: ReturnType<typeof readsOf>
   /** The version of the world in the feed. Empty while the feed does not show it. */
   readonly version: ReadonlySignal<string>
@@ -55,6 +59,13 @@ export const usePage = ({
       read: reads.world,
       load: world.load,
     })
+    const phase = (): Phase | undefined =>
+      existence.value === 'deleted' ? undefined : (rowOf(worldId)?.phase ?? world.slot.value.value?.status.phase)
+    const use = createUseReader({
+      client,
+      worldId,
+      hasServer: computed(() => ['Starting', 'Active'].includes(phase() ?? '')),
+    })
     const page: PageState = {
       organizationId,
       projectId,
@@ -62,13 +73,16 @@ export const usePage = ({
       credential,
       openStream,
       actions,
+      use,
       reads,
       version,
       world,
       why,
       existence,
     }
+    const shown = { worldId, actions, phase }
     const start = (): (() => void) => {
+      presentWorld.value = shown
       const ends = [
         effect(() => {
           if (version.value !== '') hasShown.value = true
@@ -76,6 +90,10 @@ export const usePage = ({
         loadOnChange(world, version),
         loadOnChange(why, version),
         actions.close,
+        use.close,
+        () => {
+          if (presentWorld.peek() === shown) presentWorld.value = undefined
+        },
       ]
       return () => {
         for (const end of ends) end()

@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parseFilter } from '#console/state/filter.ts'
 import { aRow } from '#console/state/testing/row.ts'
 import { toLaunch } from './launch.ts'
-import { describeBin, describeNone, describeTimes, formatSeconds } from './words.ts'
+import { describeBin, describeNone, describeTimes, formatSeconds, withoutNote } from './words.ts'
 
 const times = (rows: Parameters<typeof aRow>[0][]): string =>
   describeTimes(toLaunch({ rows: rows.map(aRow), filter: parseFilter(''), fromMs: 1, nowMs: 3_000_000 }))
@@ -39,6 +40,14 @@ test('says that no world has a run', () => {
   expect(describeNone(1_200, 'in the last hour')).toBe(
     'None of the 1,200 worlds that match the filter has a run that was requested in the last hour.',
   )
+})
+
+test('leaves out the note of a simulated node', () => {
+  const node = readFileSync(new URL('../../../dev/node/kwok.ts', import.meta.url), 'utf8')
+  const [, note = ''] = /simulated = '(.*)'/.exec(node) ?? []
+  expect(withoutNote(note)).toBe('')
+  expect(withoutNote(`The route is missing. ${note}`)).toBe('The route is missing.')
+  expect(withoutNote('Waiting for the server to start.')).toBe('Waiting for the server to start.')
 })
 
 test('names the times of a bin', () => {

@@ -26,6 +26,12 @@ export const describeTimes = ({ counts, times }: Launch): string => {
   return `Of ${formatCount(times.ready, 'run')} that ${times.ready === 1 ? 'is' : 'are'} ready.${left}`
 }
 
+/** A simulated node gives each pod this message. It explains no start. */
+const simulated = /\s*The node is simulated, so no container runs\.\s*/
+
+/** Returns a message of a world without the note that its node is simulated. */
+export const withoutNote = (message: string): string => message.replace(simulated, ' ').trim()
+
 /** Says that none of the selected worlds has a run that counts. `when` is a text such as `in the last hour`. */
 export const describeNone = (selected: number, when: string): string => {
   if (selected === 0) return 'No world matches the filter.'
