@@ -13,6 +13,7 @@ import { aRunningWorld, aStartedWorld, forget, npmStart, type RunningStack, star
 import { addMachine, type PlayerAddress } from '#test/support/otherMachine.ts'
 import { inNewProject, type WorldBody } from '#test/support/rest.ts'
 import { eventually, patience } from '#test/support/wait.ts'
+import { testConsole } from './console.ts'
 
 const missing = missingForContainerd(process.env)
 /** Undefined beside another kube-proxy, such as that of an `npm start` on this machine. */
@@ -343,6 +344,8 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     spawnSync(stack.info.kubectl, ['--kubeconfig', stack.info.kubeconfig, ...exec])
     await world.phase('Stopped')
   })
+
+  testConsole(() => stack)
 
   describe('logs over REST', () => {
     const keyOf = async (client: Awaited<ReturnType<typeof rest>>, verb: string): Promise<string> => {

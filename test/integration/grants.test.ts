@@ -85,7 +85,7 @@ const roles = {
   api: { file: 'api.yaml', names: ['orrery-api', 'orrery-api-tenant'] },
   operator: { file: 'operator.yaml', names: ['orrery-operator', 'orrery-operator-tenant', 'orrery-operator-lease'] },
 } as const
-type Rule = { resources: string[]; verbs: string[] }
+type Rule = { apiGroups: string[]; resources: string[]; verbs: string[] }
 type Role = { kind: string; metadata: { name: string }; rules: Rule[] }
 
 /** Returns the permissions of a user's roles in `dev/rbac`, as `verb resource`. */
@@ -95,7 +95,10 @@ const grantedTo = (user: User): string[] => {
     .map((document) => document.toJS() as Role)
     .filter(({ kind, metadata }) => kind.endsWith('Role') && names.some((name) => name === metadata.name))
     .flatMap(({ rules }) => rules)
-    .flatMap(({ resources, verbs }) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)))
+    .flatMap(({ apiGroups, resources, verbs }) => {
+      const group = apiGroups.includes('metrics.k8s.io') ? '.metrics.k8s.io' : ''
+      return resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}${group}`))
+    })
 }
 
 /** Returns the permissions that a process has used: an apply needs those to create and to patch. */
@@ -149,6 +152,9 @@ const useWorlds = async (): Promise<void> => {
   // There is no node, so the log cannot be read.
   await requestLog(api.url, { scope: tenant.scope, world: deleted })
   await isRequested('operator', 'get pods/log')
+  // There is no metrics API either. Without the right, the answer would be another one.
+  const metrics = await tenant.rest.call<{ detail: string }>('GET', `/api/worlds/${deleted}/metrics/`)
+  expect([metrics.status, metrics.body.detail]).toEqual([501, expect.stringContaining('has no metrics API')])
   const selector = JSON.stringify({ spec: { selector: { changed: 'yes' } } })
   cluster.kubectl('-n', namespace, 'patch', 'service', deleted, '--type=merge', '-p', selector)
   await isRequested('operator', 'patch services')

@@ -143,7 +143,7 @@ describe('permissions are checked before the body is read:', () => {
     expect(answer).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
 
-  test.each(endpoints.filter(({ body }) => body !== undefined))(
+  test.each(endpoints.filter(({ body, credential }) => body !== undefined && credential !== 'none'))(
     'a key without permissions gets no validation error from $operationId',
     async (endpoint) => {
       const { status } = await sendTo(endpoint, keys['without permissions'], '{"not JSON')

@@ -140,6 +140,13 @@ const labelsOf = (template: { metadata: object }): Labels => (template.metadata 
 const examples = new URL('../../examples/', import.meta.url)
 const example = (name: string): object => parse(readFileSync(new URL(`helm/${name}.yaml`, examples), 'utf8'))
 
+/** Values with an issuer at which people sign in, and the Secret of its client. */
+const withSignIn = (secret: object) => {
+  const jwksUrl = 'https://id.example.com/jwks'
+  const signIn = { name: 'Example', clientId: 'console', ...secret }
+  const issuer = { issuer: 'https://id.example.com', audience: 'orrery', jwksUrl, organizations: ['*'], signIn }
+  return { jwtIssuers: [issuer], signInSecret: 'own-sign-in' }
+}
 const cases: [string, object][] = [
   ['the defaults', {}],
   ...(['trial', 'production', 'two-regions', 'two-clusters', 'second-cluster'] as const).map(
@@ -148,6 +155,10 @@ const cases: [string, object][] = [
   ['production', production],
   ['CloudNativePG', { database: { mode: 'cnpg', cnpg: { storageClassName: 'fast', spec: { imageName: 'x' } } } }],
   ['the Gateway API', { publicUrl: 'https://a.example', httpRoute: { enabled: true, parentRefs: [{ name: 'web' }] } }],
+  [
+    'a sign-in',
+    { publicUrl: 'https://a.example', api: withSignIn({ clientSecretFile: '/etc/orrery/sign-in/example' }) },
+  ],
   ['TLS of the API', { publicUrl: 'https://a.example', api: { tls: { existingSecret: 'tls' } } }],
   ['a load balancer', { publicUrl: 'https://a.example', api: { service: { type: 'LoadBalancer', port: 443 } } }],
   [
@@ -375,6 +386,17 @@ test('CloudNativePG keeps the roles and the bootstrap of its values and creates 
     managed: { roles: [...roles, { name: 'orrery_api', passwordSecret: { name: 'orrery-db-api' } }] },
   })
   expect(cluster.spec).toHaveProperty('bootstrap', bootstrap)
+})
+
+test('the secrets of sign-in clients are files of a Secret, and a value with one is refused', () => {
+  const pod = find(render({ api: withSignIn({}) }), 'Deployment', 'orrery-api').spec?.template?.spec
+  const [name, mountPath] = ['sign-in', '/etc/orrery/sign-in']
+  // The parser of the test reads 0440 as a decimal number (YAML 1.2); Kubernetes reads it as octal.
+  const volume = { name, secret: { secretName: 'own-sign-in', defaultMode: 440 } }
+  expect(pod).toMatchObject({ volumes: expect.arrayContaining([volume]) })
+  const mounts = expect.arrayContaining([{ name, mountPath, readOnly: true }])
+  expect(pod?.containers).toMatchObject([{ volumeMounts: mounts }])
+  expect(refusal({ api: withSignIn({ clientSecret: 'x' }) })).toContain('clientSecret')
 })
 
 test('every variable that the chart sets is one of its process', () => {

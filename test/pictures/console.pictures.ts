@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
+import sharp from 'sharp'
 import { afterAll, beforeAll, test } from 'vitest'
 import { aConsole, describeConsole } from '#test/support/consolePage.ts'
 import { type Fleet, startFleet } from '../integration/console/fleet.ts'
@@ -16,6 +17,41 @@ const ageMs = 42 * 60_000
 const variants = (['light', 'dark'] as const).flatMap((colorScheme) =>
   [1280, 390].map((width) => ({ colorScheme, width })),
 )
+
+/** The jobs that docs/console.md shows: the place where each begins, and its steps. */
+const jobs: readonly (readonly [name: string, path: string, show: (page: Page) => Promise<unknown>])[] = [
+  ['find', '?q=label%3Ateam%3Devents+phase%3AActive', (page) => page.getByText(/^\d+ of 28/).waitFor()],
+  [
+    'why',
+    '?q=reason%3AOutOfMemory',
+    async (page) => {
+      await page.getByRole('table').getByRole('link').first().click()
+      await page.getByRole('tabpanel').getByText('OutOfMemory').first().waitFor()
+    },
+  ],
+  [
+    'many',
+    '?q=label%3Ateam%3Devents',
+    async (page) => {
+      await page.getByRole('checkbox', { name: /^Select all/ }).click()
+      await page.getByRole('button', { name: /^Start \d/ }).click()
+      await page
+        .getByRole('dialog')
+        .getByRole('button', { name: /^Start/ })
+        .waitFor()
+    },
+  ],
+  ['launch', 'launch/', (page) => page.getByRole('heading', { name: /runs are active/ }).waitFor()],
+  [
+    'read',
+    '?q=reason%3AOutOfMemory',
+    async (page) => {
+      await page.getByRole('table').getByRole('link').first().click()
+      await page.getByRole('tab', { name: 'Events' }).click()
+      await page.getByRole('tabpanel').getByRole('table').waitFor()
+    },
+  ],
+]
 
 describeConsole('pictures of the console', () => {
   let fleet: Fleet
@@ -61,6 +97,18 @@ describeConsole('pictures of the console', () => {
     // No row has the look of one under the pointer.
     await page.mouse.move(0, 0)
     await take(page, { name: 'fleet', title: 'light-1280' })
+  })
+
+  test.each(jobs)('the job "%s" for docs/console.md', async (name, path, show) => {
+    const { page, signIn } = await openLater({ path, height: 560 })
+    await signIn(busy.apiKey)
+    await show(page)
+    await page.mouse.move(0, 0)
+    // A palette of 128 colours is a quarter of the size.
+    const picture = await page.screenshot({ animations: 'disabled' })
+    await sharp(picture)
+      .png({ palette: true, colours: 128 })
+      .toFile(join(folder, `job-${name}.png`))
   })
 
   test('a sheet with all of them', async () => {

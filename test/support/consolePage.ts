@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import axe from 'axe-core'
 import base58 from 'bs58'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { type Browser, chromium, type Page, type Response } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest'
 import { findChromium } from '#dev/programs.ts'
 import { rootApiKey } from './processes.ts'
@@ -14,6 +14,9 @@ type Options = {
   readonly colorScheme?: 'light' | 'dark'
   /** Pixels. */
   readonly width?: number
+  readonly height?: number
+  /** The origin of an issuer, to whose pages the browser may go. */
+  readonly issuer?: string
   /** Messages of Chromium that the test causes, such as the status of a request that the API refuses. */
   readonly mayLog?: readonly RegExp[]
   /** The test checks the faults itself. */
@@ -27,6 +30,8 @@ export type ConsolePage = {
   readonly requests: readonly string[]
   /** Signs in, and waits until the form is gone. With `isKept` the tab may keep the key. */
   readonly signIn: (apiKey: string, options?: { isKept?: boolean }) => Promise<void>
+  /** Goes to the issuer `Example`, gives its form a login, and follows to the console. With `isKept` the tab may keep the tokens. */
+  readonly signInAtIssuer: (login: string, options?: { isKept?: boolean }) => Promise<void>
   /** Names a key that the page gets in another way, so that it must not be found anywhere either. */
   readonly mustHide: (apiKey: string) => void
   /** Returns what the page did that no page of the console may do. */
@@ -39,8 +44,8 @@ export const describeConsole = describe.skipIf(findChromium(process.env) === und
 /**
  * Opens pages of the console of an API, in one browser for the file. After each test it closes them, and fails the test if one of
  * them had a console error or warning, an error, a dialog, a violation of its policy, a request to another origin, a WebSocket without
- * a ticket, or a key in the URL, the history, a storage or the handshake of a WebSocket. The pages of a failed test are pictures in
- * the folder of the logs.
+ * a ticket, a code of an issuer in the history, or a key or a token in the URL, the history, a storage or the handshake of a WebSocket.
+ * The pages of a failed test are pictures in the folder of the logs.
  */
 export const aConsole = (originOf: () => string) => {
   let browser: Browser
@@ -64,7 +69,7 @@ export const aConsole = (originOf: () => string) => {
     /** Opens a page. */
     open: async (options: Options = {}): Promise<ConsolePage> => {
       const page = await newPage(browser, options)
-      const watched = await watch(page, { origin: originOf(), mayLog: options.mayLog ?? [] })
+      const watched = await watch(page, { origin: originOf(), ...options })
       opened.push({ page, faults: options.isFaulty ? async () => [] : watched.faults })
       await page.goto(`${originOf()}/console/${options.path ?? ''}`)
       return { page, ...watched }
@@ -80,8 +85,8 @@ export const aConsole = (originOf: () => string) => {
   }
 }
 
-const newPage = async (browser: Browser, { colorScheme = 'light', width = 1280 }: Options, more = {}) => {
-  const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 }, ...more })
+const newPage = async (browser: Browser, { colorScheme = 'light', width = 1280, height = 800 }: Options, more = {}) => {
+  const context = await browser.newContext({ colorScheme, viewport: { width, height }, ...more })
   context.setDefaultTimeout(15_000 * patience)
   return context.newPage()
 }
@@ -90,25 +95,45 @@ const newPage = async (browser: Browser, { colorScheme = 'light', width = 1280 }
 export const sendKey = async (page: Page, apiKey: string, { isKept = false } = {}): Promise<void> => {
   await page.getByLabel('API key').fill(apiKey)
   await page.getByRole('checkbox').setChecked(isKept)
-  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
-const watch = async (page: Page, { origin, mayLog }: { origin: string; mayLog: readonly RegExp[] }) => {
+/** Chromium reports each answer that is not 2xx. A cluster of a test has no metrics, and a new server no sample. */
+const noMetrics = /status of (409|501) .*\/metrics\/\)$/
+
+type Watched = Pick<Options, 'mayLog' | 'issuer'> & { readonly origin: string }
+
+const watch = async (page: Page, { origin, issuer, mayLog = [] }: Watched) => {
   const faults: string[] = []
   const requests: string[] = []
   const urls: string[] = []
   const context = page.context()
   const secrets = new Set([rootApiKey])
   let mayKeep = false
-  const visit = (url: string): void => {
+  const visit = (url: string, { mayBeIssuer = false } = {}): void => {
     urls.push(url)
     const { protocol, host } = new URL(url)
-    const isOwn = protocol === 'data:' || `${protocol.replace('ws', 'http')}//${host}` === origin
+    const target = `${protocol.replace('ws', 'http')}//${host}`
+    const isOwn = protocol === 'data:' || target === origin || (mayBeIssuer && target === issuer)
     if (!isOwn) faults.push(`request to another origin: ${url}`)
   }
+  const answers: Promise<void>[] = []
+  const hideTokens = async (response: Response): Promise<void> => {
+    const { accessToken, refreshToken } = (await response.json()) as Record<string, string | undefined>
+    for (const token of [accessToken, refreshToken]) if (token !== undefined) secrets.add(token)
+  }
+  context.on('response', (response) => {
+    const isAnswer = /^\/api\/sign-in\/(tokens|refresh)\/$/.test(new URL(response.url()).pathname)
+    // The answer is gone if the page has left meanwhile.
+    if (isAnswer && response.ok()) answers.push(hideTokens(response).catch(() => undefined))
+  })
   context.on('console', (message) => {
-    const text = `${message.text()} (${message.location().url})`
-    const isFault = ['error', 'warning'].includes(message.type()) && !mayLog.some((each) => each.test(text))
+    const { url } = message.location()
+    const text = `${message.text()} (${url})`
+    // The pages of an issuer are not the console.
+    if (issuer !== undefined && url.startsWith(`${issuer}/`)) return
+    const isFault =
+      ['error', 'warning'].includes(message.type()) && ![...mayLog, noMetrics].some((each) => each.test(text))
     if (isFault) faults.push(`console: ${text}`)
   })
   context.on('weberror', (error) => faults.push(`error: ${error.error()}`))
@@ -118,7 +143,10 @@ const watch = async (page: Page, { origin, mayLog }: { origin: string; mayLog: r
     await dialog.dismiss()
   })
   context.on('request', (request) => {
-    visit(request.url())
+    // The console only leads to an issuer; it requests nothing there.
+    visit(request.url(), {
+      mayBeIssuer: request.isNavigationRequest() || new URL(request.frame().url()).origin === issuer,
+    })
     const { pathname, search } = new URL(request.url())
     if (/^\/api\/(?!realtime\/)/.test(pathname)) requests.push(`${request.method()} ${pathname}${search}`)
   })
@@ -159,7 +187,18 @@ const watch = async (page: Page, { origin, mayLog }: { origin: string; mayLog: r
       await sendKey(page, apiKey, { isKept })
       await page.getByLabel('API key').waitFor({ state: 'detached' })
     },
+    signInAtIssuer: async (login: string, { isKept = false } = {}) => {
+      mayKeep ||= isKept
+      await page.getByRole('checkbox').setChecked(isKept)
+      await page.getByRole('button', { name: 'Sign in with Example' }).click()
+      await page.getByLabel('Login').fill(login)
+      await page.getByRole('button', { name: 'Continue' }).click()
+      await page.waitForURL((url) => url.origin === origin)
+    },
     faults: async () => {
+      await Promise.all(answers)
+      const { entries } = await cdp.send('Page.getNavigationHistory')
+      const codes = entries.filter(({ url }) => url.startsWith(origin) && new URL(url).searchParams.has('code'))
       const { tab, state, text } = await page.evaluate<{ tab: string[]; state: string; text: string }>(`({
         tab: Object.entries(sessionStorage).map((entry) => entry.join()),
         state: JSON.stringify([history.state, window.name]),
@@ -168,6 +207,7 @@ const watch = async (page: Page, { origin, mayLog }: { origin: string; mayLog: r
       const kept = tab.filter((entry) => secretsIn('', entry).length > 0)
       return [
         ...faults,
+        ...codes.map(({ url }) => `a code of an issuer in the history: ${url}`),
         ...secretsIn('the URL or the history', [...urls, state].join('\n')),
         ...secretsIn(
           'cookies, localStorage or IndexedDB',

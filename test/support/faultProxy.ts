@@ -89,7 +89,7 @@ export const createFaultProxy = async (options: {
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (severed) return void request.socket.destroy()
     const target = parsePath(request.url ?? '/')
-    requested.add(`${verbOf(request, target)} ${resourceOf(target)}`)
+    requested.add(`${verbOf(request, target)} ${resourceOf(target)}${isMetrics(request) ? '.metrics.k8s.io' : ''}`)
     if (!isRecorded(request, target)) {
       reads.push([verbOf(request, target), resourceOf(target), target.namespace, target.name].join(' '))
       return pass(upstream, request, response, scoped(request, target, options.labelSelector))
@@ -155,7 +155,10 @@ export const createFaultProxy = async (options: {
       namespace === undefined ? writes : writes.filter((write) => write.namespace === namespace),
     /** Returns all reads and dry runs so far, as `verb resource namespace name`, and all requests of leases. */
     reads: (): readonly string[] => reads,
-    /** Returns the verb and the resource, with its subresource, of each request so far, as roles name them. */
+    /**
+     * Returns the verb and the resource, with its subresource, of each request so far, as roles name them. Pods of metrics.k8s.io have
+     * their group in the name.
+     */
     requested: (): ReadonlySet<string> => requested,
     /** Holds back writes of a resource until the returned function is called. */
     holdRequests: (resource: string): (() => void) => {
@@ -200,6 +203,9 @@ export const createFaultProxy = async (options: {
 /** Returns the writes that the API server accepted. */
 export const effective = (writes: readonly Write[]): Write[] =>
   writes.filter(({ status }) => status >= 200 && status < 300)
+
+/** Reports whether a request is for the group that also has pods. */
+const isMetrics = ({ url }: IncomingMessage): boolean => url?.startsWith('/apis/metrics.k8s.io/') === true
 
 type Target = { namespace: string; resource: string; name: string; subresource: string; query: URLSearchParams }
 type Upstream = ReturnType<typeof readUpstream>

@@ -6,6 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { createTokenVerifier } from '#api/domain/access/token.ts'
 import { createLogSource } from '#api/platform/logs/source.ts'
+import { createIssuerFetch } from '#api/platform/openId/issuerFetch.ts'
 import { createSend } from '#api/platform/webhooks/send.ts'
 import { openPki } from '#dev/kubernetes/pki.ts'
 import { openLog } from '#operator/logs/read.ts'
@@ -84,33 +85,36 @@ const readFrom =
       await transport.close()
     }
   }
+const sourceOf = (scheme: string, { port, clock }: Parameters<Call>[0]) =>
+  createLogSource(
+    {
+      url: `${scheme}://127.0.0.1:${port}`,
+      caFile: scheme === 'https' ? caFile : undefined,
+      key: 'k'.repeat(32),
+      audience: 'a',
+    },
+    { clock, log },
+  )
+const ticket = { kind: 'World', namespace: 'n', name: 'w', uid: 'u', runId: 'r', podUid: 'p', follow: false } as const
 const openFrom =
   (scheme: string): Call =>
-  async ({ port, clock }) => {
-    const source = createLogSource(
-      {
-        url: `${scheme}://127.0.0.1:${port}`,
-        caFile: scheme === 'https' ? caFile : undefined,
-        key: 'k'.repeat(32),
-        audience: 'a',
-      },
-      { clock, log },
-    )
-    const ticket = {
-      source: 'pod',
-      kind: 'World',
-      namespace: 'n',
-      name: 'w',
-      uid: 'u',
-      runId: 'r',
-      podUid: 'p',
-      follow: false,
-    } as const
+  async (options) => {
+    const source = sourceOf(scheme, options)
     const reading = new AbortController()
-    clock.setTimeout(() => reading.abort(), 60_000)
+    options.clock.setTimeout(() => reading.abort(), 60_000)
     try {
-      const opened = await source.open(ticket, reading.signal)
+      const opened = await source.open({ ...ticket, source: 'pod' }, reading.signal)
       return 'chunks' in opened ? await drain(opened.chunks) : opened
+    } finally {
+      await source.close()
+    }
+  }
+const sampleFrom =
+  (scheme: string): Call =>
+  async (options) => {
+    const source = sourceOf(scheme, options)
+    try {
+      return await source.readSample({ ...ticket, source: 'metrics' })
     } finally {
       await source.close()
     }
@@ -128,6 +132,14 @@ type Caller = {
 }
 
 const aLog = { maxBytes: 512 * 1024, body: 'line\n', valid: 'a log' }
+const sample = {
+  podUid: 'p',
+  sampledAt: '2026-11-21T08:00:00.000Z',
+  windowSeconds: 15,
+  cpuMillicores: 1,
+  memoryBytes: 2,
+}
+const aSample = { maxBytes: 512 * 1024, body: JSON.stringify(sample), valid: sample }
 /** A refusal of the API server may be as large as an object. */
 const maxRefusalBytes = 9 * 1024 * 1024
 
@@ -159,6 +171,15 @@ const callers: Record<string, Caller> = {
       return verify(`${part({ alg: 'ES256', kid: 'k' })}.${part({ iss: 'i' })}.AA`)
     },
   },
+  'answers of an OpenID issuer': {
+    maxBytes: 256 * 1024,
+    body: '{"issuer":"i"}',
+    valid: { issuer: 'i' },
+    call: async ({ port, clock }) => {
+      const init = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const
+      return (await createIssuerFetch('i', clock)(`http://127.0.0.1:${port}/`, init)).json()
+    },
+  },
   '/readyz': {
     maxBytes: 8 * 1024,
     body: '{"active":1,"queued":2}',
@@ -173,6 +194,8 @@ const callers: Record<string, Caller> = {
   },
   'logs of the operator': { ...aLog, call: openFrom('http') },
   'logs of the operator over TLS': { ...aLog, call: openFrom('https'), isSecure: true },
+  'samples of the operator': { ...aSample, call: sampleFrom('http') },
+  'samples of the operator over TLS': { ...aSample, call: sampleFrom('https'), isSecure: true },
   'logs of the API server': { ...aLog, call: readFrom('http', false), maxRefusalBytes },
   'logs of the API server over TLS': { ...aLog, call: readFrom('https', true), isSecure: true, maxRefusalBytes },
 }
@@ -181,7 +204,7 @@ const silentPeers = ['sends nothing', 'sends half a line', 'sends a body of one 
 
 /** Reports whether only the deadline ends a call. Undici reads chunk extensions without a limit of its own. */
 const endsAtDeadline = (caller: string, peer: string): boolean =>
-  silentPeers.includes(peer) || (caller.startsWith('logs') && peer === 'sends a chunk extension without end')
+  silentPeers.includes(peer) || (/^(logs|samples)/.test(caller) && peer === 'sends a chunk extension without end')
 
 type Meeting = { readonly caller: Caller; readonly peer: HostilePeer; readonly isSlow?: boolean }
 

@@ -2,9 +2,14 @@ import { openPki } from '#dev/kubernetes/pki.ts'
 import { serveLogs } from '#operator/logs/server.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { systemClock } from '#shared/clock.ts'
+import { KubeError } from '#shared/kube/errors.ts'
+import type { Transport } from '#shared/kube/transport.ts'
 import { createLog } from '#shared/log.ts'
 import { logAudience } from '#shared/logs/ticket.ts'
 import { rootApiKey } from './processes.ts'
+
+const withoutMetrics: Transport['request'] = () =>
+  Promise.reject(new KubeError({ message: '404 page not found', status: 404 }))
 
 /**
  * Starts the log server of an operator, whose nodes send one line and stay silent. Its certificate has one name, and is signed
@@ -37,6 +42,7 @@ export const startLogServer = async ({
       tls: await pki.server(`${cluster}-${host}`, [host]),
     },
     transport: {
+      request: withoutMetrics,
       bytes: async function* ({ query, signal }) {
         if (query.tailLines === '0') return
         yield Buffer.from(`${line}\n`)

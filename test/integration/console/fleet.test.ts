@@ -73,21 +73,69 @@ describeConsole('the fleet in the console', () => {
   })
 
   test('filters by a phase and by a reason on a click, and a copied URL shows the same', async () => {
-    const { page, shows } = await openFleet()
+    const { page, filter, shows } = await openFleet()
     const phase = page.getByRole('region', { name: 'Worlds by phase' }).getByRole('button', { name: /Starting/ })
     await phase.filter({ hasText: '2' }).click()
     await shows(['Forge', 'Quarry'], { inAnyOrder: true })
-    const reason = page.getByRole('region', { name: 'Needs attention' }).getByRole('button', { name: /1 world: Out/ })
+    const reason = page.getByRole('region', { name: 'Reasons' }).getByRole('button', { name: /1 world: Out/ })
+    await filter.fill('label:team=events')
+    await phase.filter({ hasText: '0' }).waitFor()
     await reason.click()
     await shows(['Forge'])
-    await page.waitForURL(({ searchParams }) => searchParams.get('q') === 'phase:Starting reason:OutOfMemory')
+    await phase.filter({ hasText: '1' }).click()
+    await page.waitForURL(({ searchParams }) => searchParams.get('q') === 'reason:OutOfMemory phase:Starting')
     const url = new URL(page.url())
 
     const other = await openFleet(`${url.pathname.replace('/console/', '')}${url.search}`)
     await other.shows(['Forge'])
-    await phase.click()
+    await reason.click()
+    await page.waitForURL(({ searchParams }) => searchParams.get('q') === 'reason:OutOfMemory')
     await reason.click()
     await shows(all, { inAnyOrder: true })
+  })
+
+  test('says why no world matches', async () => {
+    const { page, filter } = await openFleet()
+    await filter.fill('label:team=events label:team=ranked')
+    await page.getByText('Write label:team=events,ranked for either.').waitFor()
+    await filter.fill('label:taem=events')
+    await page.getByText('No world has the label taem.').waitFor()
+  })
+
+  test('shows ids in a column, and Escape closes the menu of columns', async () => {
+    const { page, row } = await openFleet()
+    const menu = page.getByText('Columns', { exact: true })
+    await menu.click()
+    await page.getByLabel('Id', { exact: true }).check()
+    await row('Arena').getByText(fleet.worlds.arena).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByLabel('Id', { exact: true }).waitFor({ state: 'hidden' })
+    await page.locator('summary:focus').waitFor()
+    await menu.click()
+    await page.getByRole('searchbox', { name: 'Filter' }).click()
+    await page.getByLabel('Id', { exact: true }).waitFor({ state: 'hidden' })
+  })
+
+  test('has each head above its column, and lines up to the edge, with few rows and with many', async () => {
+    const { page, row } = await openFleet()
+    await row('Arena').waitFor()
+    const edges = (cells: string) =>
+      page.locator(cells).evaluateAll((each) => each.map((one) => Math.round(one.getBoundingClientRect().left)))
+    const isAligned = () =>
+      eventually('heads above their columns', async () => {
+        const heads = await edges('.head .cell')
+        const cells = (await edges('.world-rows .cell')).slice(0, heads.length)
+        if (heads.join() === cells.join()) return true
+        throw new Error(`${heads} and ${cells}`)
+      })
+    await isAligned()
+    const [table, line] = [await page.getByRole('table').boundingBox(), await row('Arena').boundingBox()]
+    expect((table?.width ?? 0) - (line?.width ?? 0)).toBe(2)
+    await page
+      .getByRole('table')
+      .evaluate((each) => Object.assign(each.style, { flex: 'none', minHeight: 0, height: '120px' }))
+    await page.locator('.head.is-scrolled').waitFor()
+    await isAligned()
   })
 
   describe('changes in place', () => {
@@ -115,6 +163,26 @@ describeConsole('the fleet in the console', () => {
       expect(requests).toEqual(before)
       expect(requests.filter((each) => each.startsWith('GET /api/worlds'))).toEqual([])
       expect(await page.evaluate('window.isSame')).toBe(true)
+    })
+
+    test('by the players and restarts that the operator reports, which also sort and filter', async () => {
+      const { page, row, shows, filter, requests } = await openFleet('?columns=name,players,restarts&sort=-players')
+      const { worlds, kubectl } = fleet
+      const players = row('Arena').getByRole('cell').nth(2)
+      await players.getByText('—').waitFor()
+      const before = [...requests]
+      const patch = JSON.stringify({ status: { queue: { active: 12, queued: 3 } } })
+      kubectl('patch', 'world', worlds.arena, '--subresource=status', '--type=merge', '-p', patch)
+      await players.getByText('12 of 30, 3 wait').waitFor()
+      await filter.fill('players:>11')
+      await shows(['Arena'])
+      await filter.fill('restarts:>0')
+      await shows(['Forge'])
+      await filter.fill('')
+      await shows(['Arena', 'Forge', 'Lobby', 'Quarry'], { inAnyOrder: true })
+      const first = page.getByRole('rowgroup').getByRole('link').first()
+      await eventually('Arena is first', async () => (await first.textContent()) === 'Arena')
+      expect(requests).toEqual(before)
     })
 
     test('but moves no row under the pointer until the user asks for it', async () => {

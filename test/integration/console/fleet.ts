@@ -5,18 +5,22 @@ import { openPki } from '#dev/kubernetes/pki.ts'
 import { freePort } from '#dev/ports.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { aCluster } from '#test/support/cluster.ts'
-import { createTcpGate } from '#test/support/gate.ts'
+import { createGate, createTcpGate } from '#test/support/gate.ts'
 import { startLogServer } from '#test/support/logServer.ts'
 import { aDatabase, startApi, startOperator } from '#test/support/processes.ts'
 import type { WorldBody } from '#test/support/rest.ts'
+import { getServers } from '#test/support/servers.ts'
 import { aTenant } from '#test/support/tenant.ts'
 import { eventually } from '#test/support/wait.ts'
 
+type Options = { readonly log?: string; readonly settings?: Readonly<Record<string, string>> }
+
 /**
  * Starts an API behind a gate, an operator, and a tenant with four worlds: Lobby never ran, Arena runs, the image of Quarry cannot
- * be pulled, and Forge fails. The log of Arena is `log`. `origin` is that of the gate.
+ * be pulled, and Forge fails. The log of Arena is `log`. `origin` is that of the gate. The API has also gates before the cluster and
+ * the database.
  */
-export const startFleet = async ({ log = 'hello' }: { log?: string } = {}) => {
+export const startFleet = async ({ log = 'hello', settings: more = {} }: Options = {}) => {
   const cluster = aCluster()
   const port = await freePort()
   const gate = await createTcpGate(new URL(`http://127.0.0.1:${port}`))
@@ -26,13 +30,21 @@ export const startFleet = async ({ log = 'hello' }: { log?: string } = {}) => {
   const servers = new Map<string, Pod>()
   const logServer = await startLogServer({ pkiDir: dir, key, servers, line: log })
   const settings = {
+    ...more,
     ORRERY_PUBLIC_URL: origin,
     ORRERY_OPERATOR_URL: `https://localhost:${logServer.port}`,
     ORRERY_OPERATOR_CA_FILE: (await openPki(dir, Date.now())).caFile,
     ORRERY_LOGS_KEY: key,
   }
-  const databaseUrl = await aDatabase()
-  const [api, operator] = await Promise.all([startApi({ databaseUrl, port, settings }), startOperator()])
+  const url = new URL(await aDatabase())
+  const database = await createTcpGate(new URL(url))
+  url.port = String(database.port)
+  const kubernetes = await createGate(getServers().apiKubeconfig)
+  const { kubeconfig } = kubernetes
+  const [api, operator] = await Promise.all([
+    startApi({ databaseUrl: url.href, kubeconfig, port, settings }),
+    startOperator(),
+  ])
   const tenant = await aTenant(api.url)
   const { rest, paths } = tenant
   const namespace = `orrery-${tenant.scope.organizationId}`
@@ -69,8 +81,11 @@ export const startFleet = async ({ log = 'hello' }: { log?: string } = {}) => {
   return {
     origin,
     gate,
+    gates: { kubernetes, database },
     tenant,
     podOf,
+    /** Runs kubectl as an administrator in the namespace of the tenant. */
+    kubectl: (...args: string[]) => cluster.kubectl('-n', namespace, ...args),
     worlds: { lobby, arena, quarry, forge },
     /** A key that may read and change the worlds, and one that may only read them. */
     writer: await tenant.key(everything),
@@ -80,6 +95,7 @@ export const startFleet = async ({ log = 'hello' }: { log?: string } = {}) => {
     has,
     stop: async (): Promise<void> => {
       await Promise.all([gate.remove(), api.stop(), operator.stop(), logServer.close()])
+      await Promise.all([kubernetes.remove(), database.remove()])
       await cluster.close()
       rmSync(dir, { recursive: true, force: true })
     },

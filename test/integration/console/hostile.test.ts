@@ -57,7 +57,7 @@ describeConsole('a tenant that writes markup, URLs and invisible characters into
     const opened = await consoles.open({ width, mayLog: [/status of 40[49]/] })
     const { page, signIn } = opened
     await signIn(rootApiKey)
-    const choice = page.getByRole('listitem').filter({ hasText: fleet.tenant.scope.organizationId })
+    const choice = page.getByRole('row').filter({ hasText: fleet.tenant.scope.organizationId })
     await choice.getByText(marker).waitFor()
     await isHarmless(opened)
     await choice.getByRole('link').click()

@@ -27,6 +27,11 @@ describeConsole('a test of the console fails for', () => {
     ['a socket of another origin', 'void new WebSocket("ws://other.invalid/")', /^policy: connect-src ws:/],
     ['a key in the URL', `history.pushState(null, "", "?key=" + ${key})`, /^a key in the URL or the history/],
     ['a key in the history', `history.replaceState(${key}, "")`, /^a key in the URL or the history/],
+    [
+      'a code in the history',
+      'history.replaceState(null, "", "?code=secret"); history.pushState(null, "", "?")',
+      /^a code of an issuer in the history/,
+    ],
     ['a key in localStorage', `localStorage.setItem("a", ${key})`, /^a key in cookies, localStorage or IndexedDB/],
     ['a key in sessionStorage', `sessionStorage.setItem("a", ${key})`, /^a key in sessionStorage/],
     ['a key in a cookie', `document.cookie = "a=" + ${key}`, /^a key in cookies, localStorage or IndexedDB/],

@@ -112,7 +112,7 @@ describeConsole('the selection of worlds in the console', () => {
     await again.click()
     await eventually('the new order', async () => (await shown()).join() === 'A2,A3,Z1')
     await fleet.patch(ids[1] ?? '', { metadata: { annotations: {}, labels: {} } })
-    await again.waitFor()
+    await page.getByRole('button', { name: '(1 row no longer matches the filter)' }).waitFor()
     await says('3 selected')
     await again.click()
     await isSelected(['A3', 'Z1'])

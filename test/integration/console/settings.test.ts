@@ -371,7 +371,7 @@ describeConsole('the settings of a world in the console', () => {
   test('are where the advice leads, at the setting that it names', async () => {
     const { forge } = fleet.worlds
     const { page } = await openSettings(forge, { path: pathOf(forge).replace('settings/', '') })
-    await page.getByRole('link', { name: 'Edit the profile' }).click()
+    await page.getByRole('link', { name: 'Choose a larger profile' }).click()
     await page.getByRole('tab', { name: 'Settings', selected: true }).waitFor()
     await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('setting-networking.scaling.profile')
   })

@@ -21,9 +21,10 @@ describeConsole('the sign-in of the console', () => {
   const consoles = aConsole(() => api.url)
 
   test('with a wrong key says why, and keeps nothing', async () => {
-    const { page } = await consoles.open({ mayLog: [/status of 401/] })
+    const { page, requests } = await consoles.open({ mayLog: [/status of 401/] })
     await sendKey(page, 'wrong', { isKept: true })
     await page.getByRole('alert').filter({ hasText: /key/i }).waitFor()
+    expect(requests.filter((each) => each.includes('sign-in'))).toEqual(['GET /api/sign-in/issuers/'])
     expect(await page.evaluate('sessionStorage.length')).toBe(0)
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
   })
@@ -77,7 +78,7 @@ describeConsole('the sign-in of the console', () => {
   test('with the platform key asks for an organization', async () => {
     const { page, signIn } = await consoles.open()
     await signIn(rootApiKey)
-    const choice = page.getByRole('listitem').filter({ hasText: other.scope.organizationId })
+    const choice = page.getByRole('row').filter({ hasText: other.scope.organizationId })
     await choice.getByRole('link').click()
     await page.getByRole('link', { name: 'Foyer' }).waitFor()
     expect(await page.getByRole('link', { name: 'Lobby' }).count()).toBe(0)

@@ -1,10 +1,52 @@
 import type { Page } from 'playwright-core'
+import type { SyncStatus } from '#client/operations.ts'
 import { sendKey } from '#test/support/consolePage.ts'
 import { rootApiKey } from '#test/support/processes.ts'
 import type { Fleet } from './fleet.ts'
 
 /** A page or state of the console, with the steps that show it. */
 export type State = readonly [name: string, show: (page: Page) => Promise<unknown>]
+
+/** A platform in need of an administrator. That of the tests is well. */
+const aSickPlatform = ({ worlds: { lobby, arena, quarry }, tenant }: Fleet): SyncStatus => {
+  const hourAgo = new Date(Date.now() - 3_600_000).toISOString()
+  const uid = '6f1c2f0e-5c7b-4f59-8a6a-1f1d9a5d3c11'
+  const finding = (type: SyncStatus['findings'][number]['type'], name: string, message: string) => {
+    const place = { kind: 'World', cluster: 'eu', namespace: `orrery-${tenant.scope.organizationId}` } as const
+    return { id: name, type, ...place, name, message, createdAt: hourAgo }
+  }
+  return {
+    clusters: [
+      {
+        name: 'eu',
+        uid,
+        state: 'Accepted',
+        message: '',
+        dirtyRows: { count: 3, oldestSeconds: 2 },
+        heldSweeps: [{ kind: 'World', missing: 12, total: 80, examples: [lobby, arena], heldAt: hourAgo }],
+      },
+      {
+        name: 'us',
+        uid,
+        state: 'AnotherCluster',
+        message: 'The API is connected to another cluster, whose uid is 0b51. Nothing is pushed or pulled.',
+        dirtyRows: { count: 30, oldestSeconds: 4_000 },
+        heldSweeps: [],
+      },
+    ],
+    dirtyRows: { count: 34, oldestSeconds: 4_000 },
+    counts: { frozen: 2, orphans: 130, strangers: 1 },
+    findings: [
+      finding(
+        'Frozen',
+        lobby,
+        'The resource has a higher revision than its row. Run "orrery sync release" to continue.',
+      ),
+      finding('Orphan', arena, 'It has no row. Run "orrery sync adopt", or "orrery sync remove" to delete it.'),
+      finding('Stranger', quarry, 'Another resource owns this name. Create this one under another name.'),
+    ],
+  }
+}
 
 /** Returns every page and state of the console, in an order in which each follows from the one before. The first page is the sign-in. */
 export const statesOf = (fleet: Fleet): readonly State[] => [
@@ -24,10 +66,34 @@ export const statesOf = (fleet: Fleet): readonly State[] => [
     },
   ],
   [
+    'the clusters',
+    async (page) => {
+      await page.route('**/api/sync/?*', (route) => route.fulfill({ json: aSickPlatform(fleet) }))
+      await page.getByRole('link', { name: 'Clusters', exact: true }).click()
+      await page.getByText('Refused: another cluster').waitFor()
+    },
+  ],
+  [
+    'the findings',
+    async (page) => {
+      await page.getByRole('link', { name: 'Findings', exact: true }).click()
+      await page.getByText('130 orphans').waitFor()
+    },
+  ],
+  [
+    'the doctor',
+    async (page) => {
+      await page.getByRole('link', { name: 'Doctor', exact: true }).click()
+      await page.getByText('orrery doctor --cluster us').waitFor()
+      await page.unroute('**/api/sync/?*')
+    },
+  ],
+  [
     'the fleet',
     async (page) => {
       const { organizationId } = fleet.tenant.scope
-      await page.getByRole('listitem').filter({ hasText: organizationId }).getByRole('link').click()
+      await page.getByRole('link', { name: 'Organizations', exact: true }).click()
+      await page.getByRole('row').filter({ hasText: organizationId }).getByRole('link').click()
       await page.getByRole('link', { name: 'Lobby' }).waitFor()
     },
   ],

@@ -47,6 +47,64 @@ describeConsole('the page of a world in the console', () => {
     await page.getByRole('table', { name: 'Worlds' }).waitFor()
   })
 
+  test('has the edit that helps as its primary action, with the profile of the sentence in its commands', async () => {
+    const { page } = await openWorld(fleet.worlds.forge)
+    const why = page.getByRole('region', { name: 'Why' })
+    await why.getByRole('link', { name: 'Choose a larger profile' }).and(page.locator('.primary')).waitFor()
+    expect(await why.locator('.primary').count()).toBe(1)
+    const [profile = ''] = /Capacity\d+/.exec((await why.getByRole('paragraph').first().textContent()) ?? '') ?? []
+    expect(profile).not.toBe('')
+    await why.getByText('Commands for these actions').click()
+    await why.getByText(`{"networking":{"scaling":{"profile":"${profile}"}}}`).first().waitFor()
+  })
+
+  test('is short on the other tabs, with the actions on demand', async () => {
+    const { page, tab, panel } = await openWorld(fleet.worlds.forge)
+    const why = page.getByRole('region', { name: 'Why' })
+    const choose = why.getByRole('link', { name: 'Choose a larger profile' })
+    await choose.waitFor()
+    await tab('Events').click()
+    await panel.getByRole('row').nth(1).waitFor()
+    await choose.waitFor({ state: 'hidden' })
+    expect((await why.boundingBox())?.height).toBeLessThan(110)
+    expect((await panel.boundingBox())?.y).toBeLessThan(330)
+    await why.getByText('Actions and details').click()
+    await choose.click()
+    await page.getByRole('tab', { name: 'Settings', selected: true }).waitFor()
+  })
+
+  test('has tabs that stay in place, and whose keys act on tabs alone', async () => {
+    const { page, tab, panel } = await openWorld(fleet.worlds.arena)
+    const places = async () =>
+      Promise.all((await page.getByRole('tab').all()).map(async (each) => (await each.boundingBox())?.x ?? 0))
+    await tab('Now').waitFor()
+    const before = await places()
+    expect(before).toHaveLength(6)
+    await tab('Events').click()
+    await panel.getByRole('row').nth(1).waitFor()
+    expect(await places()).toEqual(before)
+    await panel.getByRole('link', { name: 'All runs' }).focus()
+    await page.keyboard.press('End')
+    await tab('Events').focus()
+    await page.keyboard.press('Control+End')
+    await page.keyboard.press('Shift+ArrowRight')
+    expect(await tab('Events').getAttribute('aria-selected')).toBe('true')
+    await page.keyboard.press('End')
+    await page.getByRole('tab', { name: 'History', selected: true }).waitFor()
+    const link = await page.getByRole('link', { name: '← All worlds' }).boundingBox()
+    expect(link?.width).toBeLessThan(200)
+  })
+
+  test('shows all columns of its runs at 1280 pixels', async () => {
+    const { page, tab } = await openWorld(fleet.worlds.arena)
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await tab('Runs').click()
+    const runs = page.getByRole('region', { name: 'Table of runs' })
+    const hidden = '({ scrollWidth, clientWidth }) => scrollWidth - clientWidth'
+    await runs.getByText(/^dep-/).waitFor()
+    expect(await page.evaluate(`(${hidden})(document.querySelector('.scrolled'))`)).toBe(0)
+  })
+
   test('shows conditions, runs and events', async () => {
     const { page, tab, panel } = await openWorld(fleet.worlds.arena)
     await panel.getByText('10.0.0.7:7777').first().waitFor()

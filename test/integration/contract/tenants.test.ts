@@ -62,6 +62,7 @@ describe('an organization', () => {
       documentId: organizationId,
       tenantId: organizationId,
       ...full,
+      createdAt: expect.any(String),
       permissionVerb: '*',
       isSlot: false,
     })

@@ -23,6 +23,9 @@ type World = {
   name?: string
   labels?: Record<string, string>
   isDeleted?: true
+  players?: number
+  queued?: number
+  restarts?: number
   version: string
   status?: { phase: string }
 }
@@ -100,6 +103,7 @@ test('a world in a feed has its labels, size, place, map and creation, in the sn
     region: 'Europe',
     mapName: 'hall',
     capacity: 30,
+    restarts: 0,
   }
   const { version: _, status: __, ...first } = feed.worlds().get(id) ?? {}
   expect(first).toEqual(shown)
@@ -164,6 +168,47 @@ test('a world whose row has no labels, or null, has none in the feed', async () 
   await write(['{"annotations":{}}', '{"annotations":{},"labels":null}'])
   await feed.sees('no labels', (seen) => labelsIn(seen) === '[{},{}]')
   feed.terminate()
+})
+
+test('a feed has the players that a server reports and the restarts, and a client of the world gets no message for them', async () => {
+  const own = await aTenant(urlOf(0))
+  const id = await own.world()
+  const feed = await follow(own.scope.projectId, own.scope, 1)
+  const single = await openSocket(urlOf(1), own.scope)
+  single.subscribe('world', id)
+  await single.hears('the status', ({ data }) => data !== undefined)
+  await feed.hasSnapshot()
+  const countsIn = (seen: Map<string, World>) => {
+    const { players, queued, restarts } = seen.get(id) ?? {}
+    return [players, queued, restarts]
+  }
+  const write = (columns: string) =>
+    inSession(databaseUrl, (sql) => sql.query(`update worlds set ${columns} where id = $1`, [id]))
+  expect(countsIn(feed.worlds())).toEqual([undefined, undefined, 0])
+  const { version } = feed.worlds().get(id) ?? {}
+  for (const [columns, counts] of [
+    ['queue_active = 12, queue_queued = 3', [12, 3, 0]],
+    ['restarts = 2', [12, 3, 2]],
+    ['queue_active = 0, queue_queued = 0', [0, 0, 2]],
+    ['queue_active = null, queue_queued = null', [undefined, undefined, 2]],
+  ] as const) {
+    await write(columns)
+    await feed.sees(columns, (seen) => JSON.stringify(countsIn(seen)) === JSON.stringify(counts))
+    expect(feed.worlds().get(id)?.version).toBe(version)
+  }
+  await write("queue_active = 9, phase = 'Active'")
+  await feed.sees('the phase and the players', (seen) => {
+    const { players, status } = seen.get(id) ?? {}
+    return players === 9 && status?.phase === 'Active'
+  })
+  await single.hears('the phase', ({ data }) => data?.phase === 'Active')
+  expect(single.updatesOf(id)).toHaveLength(2)
+  await own.rest.call('POST', `/api/worlds/${id}/start/`)
+  await feed.sees('a run without counts', (seen) => JSON.stringify(countsIn(seen)) === '[null,null,0]')
+  const late = await follow(own.scope.projectId, own.scope)
+  await late.hasSnapshot()
+  expect(late.worlds()).toEqual(feed.worlds())
+  for (const each of [feed, single, late]) each.terminate()
 })
 
 test('an organization has one feed for all its projects, and a connection for one project has no other feed', async () => {

@@ -28,6 +28,7 @@ export const png = new Uint8Array(
     .png()
     .toBuffer(),
 )
+const signIn = { issuer: 'https://id.example.com', redirectUri: 'https://id.example.com/console/' }
 const lobby = { name: 'Lobby', transient: false }
 /** The body of a document of each type. */
 export const documentBodies = {
@@ -88,6 +89,7 @@ export const bodies: Record<string, (of: RequestIds) => unknown> = {
   stopWorld: () => undefined,
   listWorldDeployments: () => undefined,
   explainWorld: () => undefined,
+  readWorldMetrics: () => undefined,
   listWorldEvents: () => undefined,
   readWorldLog: () => undefined,
   readBotLog: () => undefined,
@@ -128,6 +130,10 @@ export const bodies: Record<string, (of: RequestIds) => unknown> = {
   }),
   getJsonWebKeySet: () => undefined,
   createRealtimeTicket: () => undefined,
+  listSignInIssuers: () => undefined,
+  createSignInRequest: () => ({ ...signIn, state: 's', nonce: 'n', codeChallenge: 'c'.repeat(43) }),
+  createSignInToken: () => ({ ...signIn, code: 'c', codeVerifier: 'v'.repeat(43), nonce: 'n' }),
+  refreshSignInToken: () => ({ issuer: signIn.issuer, refreshToken: 't' }),
 }
 
 /** The operations that read logs. */
@@ -161,6 +167,10 @@ export const withoutPermission: Record<string, number> = {
   listScalingProfiles: 200,
   listPublicWorlds: 200,
   getJsonWebKeySet: 200,
+  listSignInIssuers: 200,
+  createSignInRequest: 404,
+  createSignInToken: 404,
+  refreshSignInToken: 404,
 }
 
 /** Reports whether a request with this scope has the header of the organization, or of the project. */

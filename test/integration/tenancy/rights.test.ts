@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { OperationId } from '#client/types.ts'
 import { type Rights, refusalOf } from '#console/state/rights.ts'
-import { type Credential, operations } from './matrix.ts'
+import { absent, type Credential, operations } from './matrix.ts'
 import { type FullTenant, type Matrix, startMatrix } from './support.ts'
 
 let matrix: Matrix
@@ -15,6 +15,7 @@ afterAll(() => matrix?.stop())
 /** The operations of worlds and bots whose permission depends on the request. */
 const undeclared = ['actOnWorlds', 'countWorlds', 'listScalingProfiles', 'listWorlds']
 const ofWorlds = operations.filter(([name, { tag }]) => ['Worlds', 'Bots'].includes(tag) && !undeclared.includes(name))
+const ofOrganizations = operations.filter(([, { tag, needs }]) => needs?.[0] === 'organization' && tag !== 'Worlds')
 const levels = ['organization', 'project', 'world'] as const
 
 describe('the console offers an operation exactly where the API does not refuse it', () => {
@@ -33,6 +34,30 @@ describe('the console offers an operation exactly where the API does not refuse 
     }
     return found
   }
+
+  test('of the organization itself', async () => {
+    const { tenant, ids } = owner
+    const { organizationId, projectId } = ids
+    const callers: [Rights['kind'], string[], Credential][] = []
+    for (const verb of [':r', ':w', ':*', '/**:r', '/**:w', '/**:*']) {
+      const permissions = [`${tenant.paths.organization}${verb}`]
+      callers.push(['key', permissions, { apiKey: await tenant.key(permissions) }])
+      callers.push(['user', permissions, { token: await tenant.token(ids.userId, permissions) }])
+    }
+    expect(ofOrganizations.length).toBeGreaterThan(20)
+    for (const [kind, permissions, credential] of callers) {
+      for (const [name, endpoint] of ofOrganizations) {
+        const refusal = refusalOf({ kind, permissions, claims: {} }, name as OperationId, ids)
+        // A write that is not refused has no body that can be read, or names nothing that exists.
+        const isHarmless = refusal !== undefined || endpoint.body !== undefined || endpoint.upload !== undefined
+        const target = isHarmless ? ids : { ...absent(ids), organizationId, projectId }
+        const headers = endpoint.method === 'get' ? {} : { 'content-type': 'text/plain' }
+        const { status, text } = await matrix.request(endpoint, target, credential, headers)
+        const expected = [name, kind, permissions, text, refusal !== undefined]
+        expect([name, kind, permissions, text, status === 403]).toEqual(expected)
+      }
+    }
+  })
 
   test.each(levels)('to a key and a token with a permission on the %s', async (level) => {
     const { tenant, ids } = owner
