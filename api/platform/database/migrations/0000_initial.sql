@@ -782,4 +782,8 @@ ALTER TABLE "idempotency_keys" SET (autovacuum_vacuum_scale_factor = 0, autovacu
 	toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 1000, toast.autovacuum_vacuum_cost_delay = 0);--> statement-breakpoint
 ALTER TABLE "realtime_tickets" SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
 	toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 1000, toast.autovacuum_vacuum_cost_delay = 0);--> statement-breakpoint
-ALTER TABLE "document_counts" SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+ALTER TABLE "document_counts" SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);--> statement-breakpoint
+-- Marks come in bursts, so statistics of them are wrong when they are used. After an ANALYZE of few marks and another one of none, Postgres
+-- would expect that an index scan reads all pages, and would sort all marks for each claim.
+ALTER TABLE "cluster_outbox" ALTER "id" SET STATISTICS 0, ALTER "kind" SET STATISTICS 0, ALTER "cluster" SET STATISTICS 0,
+	ALTER "organization_id" SET STATISTICS 0, ALTER "next_at" SET STATISTICS 0;
