@@ -68,8 +68,9 @@ const checkRedirectUri = ({ redirectUris }: SignIn, { redirectUri }: Pick<CodeBo
 }
 
 /**
- * Asks an issuer within the limits of sign-ins. Reads before what the answer needs: a code or a refresh token is often valid once. Only
- * a 401 counts like a failed credential: others are no fault of the person.
+ * Asks an issuer within the limits of sign-ins. First it loads the keys of the issuer and queries the database, because a code or a
+ * refresh token that is often valid only once would be lost without them. Only a 401 counts as a failed credential: other errors are no
+ * fault of the person.
  */
 const askIssuer = async (
   ctx: Context,
