@@ -17,7 +17,7 @@ const minuteMs = 60_000
 const limitsMs = {
   lint: 5 * minuteMs,
   unit: 8 * minuteMs,
-  integration: 35 * minuteMs,
+  integration: 45 * minuteMs,
   e2e: 20 * minuteMs,
   faults: 40 * minuteMs,
   packaging: 30 * minuteMs,
