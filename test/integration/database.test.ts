@@ -53,6 +53,16 @@ test('a statement whose preparation failed with its transaction is prepared late
   expect((await database.db.execute(divide(2))).rows).toEqual([{ quotient: 3 }])
 })
 
+test('a transaction does not get a connection that fails while the pool hands it out', async () => {
+  const { db } = database
+  const idle = await db.$client.connect()
+  idle.release()
+  const sum = db.transaction(async (tx) => (await tx.execute(sql`select 1 + 1 as sum`)).rows[0]?.sum)
+  // The pool hands the connection out in the next tick, before the error arrives.
+  idle.connection.stream.destroy(new Error('reset'))
+  expect(await sum).toBe(2)
+})
+
 test('a query of a pool is built and prepared once', async () => {
   let built = 0
   const query = prepared((db) => {

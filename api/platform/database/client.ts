@@ -88,7 +88,7 @@ export const createTransactions = (pool: pg.Pool): Database['transaction'] => {
     return handle
   }
   return async (work, mode = readWrite) => {
-    const client = await pool.connect()
+    const client = await takeConnection(pool)
     let failure: Error | undefined
     try {
       const begun = client.query(mode.begin)
@@ -107,6 +107,17 @@ export const createTransactions = (pool: pg.Pool): Database['transaction'] => {
       client.release(failure)
     }
   }
+}
+
+/**
+ * Takes a connection. If one fails in the same turn of the event loop in which the pool hands it out, the pool does not notice. Another
+ * one is taken then: the pool has removed all that failed with it.
+ */
+const takeConnection = async (pool: pg.Pool): Promise<pg.PoolClient> => {
+  const client = await pool.connect()
+  if (client.connection.stream.writable) return client
+  client.release(true)
+  return pool.connect()
 }
 
 const createHandle = (client: pg.PoolClient): Transaction =>
