@@ -216,8 +216,8 @@ export type BulkResultResult = {
 }
 
 export type Condition = {
-  /** Ready: players can enter, or all bots run. Progressing: a change is under way. Degraded: something is wrong. LimitExceeded: more bots are wanted than the world allows. Synced: False if an edit with kubectl was refused, or if a start with kubectl waits. */
-  type: 'Ready' | 'Progressing' | 'Degraded' | 'LimitExceeded' | 'Synced'
+  /** Ready: players can enter, or all bots run. Progressing: a change is under way. Degraded: something is wrong. LimitExceeded: more bots are wanted than the world allows. Responding: the server answers its query. Synced: False if an edit with kubectl was refused, or if a start with kubectl waits. */
+  type: 'Ready' | 'Progressing' | 'Degraded' | 'LimitExceeded' | 'Responding' | 'Synced'
   /** Status of the condition. */
   status: 'True' | 'False' | 'Unknown'
   /** Stable word for the status, for programs. */
@@ -1009,12 +1009,23 @@ export type PatchWorldRuntime = {
   build?: BuildReference
   /** Name of the map that the server loads. */
   mapName?: string
+  /** Protocol by which the operator asks the server for its players. If absent, it is GET /readyz, and none if probes is false. With a protocol other than Http, the server has no probes, and is Ready once it has answered. */
+  query?: PatchWorldRuntimeQuery
   /** Minutes from the start of a run until it is stopped. If absent, a run has no time limit. */
   durationMinutes?: number
   /** Maximum number of players in the world. If absent, it is the capacity of the scaling profile. */
   capacity?: number
   /** Copy of `admission.policy`. */
   admissionPolicy?: 'Open' | 'Queued' | 'Closed'
+}
+
+export type PatchWorldRuntimeQuery = {
+  /** Http is GET /readyz, A2S the protocol of Valve, MinecraftJava the server list ping, MinecraftBedrock the unconnected ping of RakNet, SQP the server query protocol of Unity. */
+  protocol?: 'Http' | 'A2S' | 'MinecraftJava' | 'MinecraftBedrock' | 'SQP'
+  /** Port that answers: 8080 over TCP, or the containerPort of a port in networking.ports. If absent, it is 8080 with Http, and otherwise the first public port with the transport of the protocol. */
+  port?: number
+  /** Seconds until a request without an answer has failed. */
+  timeoutSeconds?: number
 }
 
 export type PatchWorldStreaming = {
@@ -1242,7 +1253,7 @@ export type PublicWorld = {
   /** Network access and size of the server. */
   networking: WorldNetworking
   /** Build and settings of the server. */
-  runtime: WorldRuntime
+  runtime: PublicWorldRuntime
   /** Rules for entering the world, and the number of users. */
   admission: WorldAdmission
   /** Rules for sessions of users. Only a create sets them. */
@@ -1257,6 +1268,19 @@ export type PublicWorld = {
   createdAt: string
   /** Time of the last change of the desired state. */
   updatedAt: string
+}
+
+export type PublicWorldRuntime = {
+  /** The build to run: a channel and tag, or a content. Without one the default image runs. */
+  build?: BuildReference
+  /** Name of the map that the server loads. */
+  mapName: string
+  /** Minutes from the start of a run until it is stopped. If absent, a run has no time limit. */
+  durationMinutes?: number
+  /** Maximum number of players in the world. If absent, it is the capacity of the scaling profile. */
+  capacity?: number
+  /** Copy of `admission.policy`. */
+  admissionPolicy?: 'Open' | 'Queued' | 'Closed'
 }
 
 export type PutBuild = {
@@ -1811,6 +1835,8 @@ export type WorldDeploymentRuntime = {
   build: WorldDeploymentRuntimeBuild
   /** Name of the map that the server loads. */
   mapName: string
+  /** Protocol by which the operator asks the server for its players. If absent, it is GET /readyz, and none if probes is false. With a protocol other than Http, the server has no probes, and is Ready once it has answered. */
+  query?: WorldRuntimeQuery
   /** URL of the live configuration of the world. */
   liveConfigUrl: string
   /** Minutes after which the run is stopped. The name is singular. */
@@ -1975,10 +2001,16 @@ export type WorldNetworkingScaling = {
 }
 
 export type WorldQueueState = {
-  /** Number of users who wait to enter. */
+  /** Number of users who wait to enter; 0 while it is unknown. */
   queued: number
-  /** Number of users in the world. */
+  /** Number of users in the world; 0 while it is unknown. */
   active: number
+  /** Maximum number of players that the server reports. */
+  capacity?: number
+  /** Version that the server reports. */
+  version?: string
+  /** Map that the server reports. */
+  map?: string
 }
 
 export type WorldRuntime = {
@@ -1986,12 +2018,23 @@ export type WorldRuntime = {
   build?: BuildReference
   /** Name of the map that the server loads. */
   mapName: string
+  /** Protocol by which the operator asks the server for its players. If absent, it is GET /readyz, and none if probes is false. With a protocol other than Http, the server has no probes, and is Ready once it has answered. */
+  query?: WorldRuntimeQuery
   /** Minutes from the start of a run until it is stopped. If absent, a run has no time limit. */
   durationMinutes?: number
   /** Maximum number of players in the world. If absent, it is the capacity of the scaling profile. */
   capacity?: number
   /** Copy of `admission.policy`. */
   admissionPolicy?: 'Open' | 'Queued' | 'Closed'
+}
+
+export type WorldRuntimeQuery = {
+  /** Http is GET /readyz, A2S the protocol of Valve, MinecraftJava the server list ping, MinecraftBedrock the unconnected ping of RakNet, SQP the server query protocol of Unity. */
+  protocol: 'Http' | 'A2S' | 'MinecraftJava' | 'MinecraftBedrock' | 'SQP'
+  /** Port that answers: 8080 over TCP, or the containerPort of a port in networking.ports. If absent, it is 8080 with Http, and otherwise the first public port with the transport of the protocol. */
+  port?: number
+  /** Seconds until a request without an answer has failed. */
+  timeoutSeconds: number
 }
 
 export type WorldSessions = {

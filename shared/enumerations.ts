@@ -37,6 +37,8 @@ export const hostPortPolicies = ['Dynamic', 'Passthrough', 'Static'] as const
 export const portProtocols = ['TCP', 'UDP', 'TCPUDP'] as const
 /** The exposures of a port of a world: to players and bots, or to the operator alone. */
 export const portExposures = ['Public', 'Internal'] as const
+/** The protocols by which the operator asks a server for its players. */
+export const queryProtocols = ['Http', 'A2S', 'MinecraftJava', 'MinecraftBedrock', 'SQP'] as const
 /** The ways to open a streamed client. */
 export const launchModes = ['same-tab', 'new-tab', 'embedded'] as const
 /** The contents of a build. */

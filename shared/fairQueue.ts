@@ -9,6 +9,7 @@ export const sharedQueues = [
   'events',
   'readiness polls',
   'readiness retries',
+  'first polls',
   'pictures',
   'large pictures',
   'large pages',

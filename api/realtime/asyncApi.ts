@@ -5,6 +5,7 @@ import { deploymentAnswer } from '#api/domain/worlds/runs/schema.ts'
 import { worldAnswer } from '#api/domain/worlds/schema.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
 import { metadataFields } from '#shared/domain/common.ts'
+import { reportedFields } from '#shared/domain/query.ts'
 import { worldFields } from '#shared/domain/world.ts'
 import { productVersion } from '#shared/version.ts'
 import { endings } from './ending.ts'
@@ -47,6 +48,8 @@ const feedData = z
               .exactOptional()
               .describe('Players in the world. Absent if its server does not report them, or has not had any yet.'),
             queued: z.int().exactOptional().describe('Players who wait to enter. Absent like players.'),
+            reportedVersion: reportedFields.version,
+            reportedMap: reportedFields.map,
             restarts: deploymentAnswer.shape.restarts,
             status: worldAnswer.shape.status.describe('The status of the world.'),
           }),

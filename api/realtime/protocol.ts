@@ -21,6 +21,9 @@ export type FeedDetails = {
   /** The players in the world and those who wait. Absent if its server does not report them, or has not had any yet. */
   readonly players?: number
   readonly queued?: number
+  /** The version and the map that the server reports beside its players. */
+  readonly reportedVersion?: string
+  readonly reportedMap?: string
   /** The restarts of the run's server. */
   readonly restarts: number
 }

@@ -311,6 +311,8 @@ const toFeedWorld = (row: FeedRow): FeedWorld => {
     capacity: admission.capacity,
     ...optional('players', row.queueActive),
     ...optional('queued', row.queueQueued),
+    ...optional('reportedVersion', row.queueReported?.version),
+    ...optional('reportedMap', row.queueReported?.map),
     restarts,
     status: presentStatus(row),
   }

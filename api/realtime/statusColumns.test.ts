@@ -53,7 +53,7 @@ const columnsOfStatus = (): string[] => {
 }
 
 test('compares the counts of the feed in a trigger of its own', () => {
-  const counts = ['queue_active', 'queue_queued', 'restarts']
+  const counts = ['queue_active', 'queue_queued', 'queue_reported', 'restarts']
   expect(triggerColumns('realtime_world_counted').sort()).toEqual(['deleting_at', 'followed_version', ...counts])
 })
 

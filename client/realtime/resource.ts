@@ -1,8 +1,8 @@
 import type { PutCollection, PutKvStore, PutLiveConfig, World } from '../operations.ts'
 
 /**
- * A world in the resource `worlds`. Its versions sort as strings and never go back. They stay when only players, queued or restarts
- * change. The players are absent while no server reports any.
+ * A world in the resource `worlds`. Its versions sort as strings and never go back. They stay when only restarts or what the
+ * server reports changes. The players are absent while no server reports any.
  */
 export type FeedWorld = {
   readonly worldId: string
@@ -18,6 +18,8 @@ export type FeedWorld = {
   readonly capacity: number
   readonly players?: number
   readonly queued?: number
+  readonly reportedVersion?: string
+  readonly reportedMap?: string
   readonly restarts: number
   readonly status: World['status']
 }

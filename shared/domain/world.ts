@@ -4,6 +4,7 @@ import { namePatterns } from '#shared/kube/names.ts'
 import { defaultScalingProfile, scalingProfileNames } from '#shared/scalingProfiles.ts'
 import { boundedText, containerArgs, durationMinutes } from './common.ts'
 import { checkRoute, worldPorts } from './ports.ts'
+import { serverQuery } from './query.ts'
 
 /** The fields of a world that REST, the World resource and the tables share: type, limits and description. */
 export const worldFields = {
@@ -45,10 +46,11 @@ export const worldFields = {
 
 /**
  * The settings in `runtime`. Besides what every setting of `serverSettings` gets, the environment of the server derives from
- * this object. A captured run contains them without `runtime`.
+ * the texts in this object. A captured run contains them without `runtime`.
  */
 export const runtimeSettings = z.object({
   mapName: boundedText(256).describe('Name of the map that the server loads.').default(''),
+  query: serverQuery.exactOptional(),
 })
 
 /**

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { idField, instant } from '#shared/domain/common.ts'
 import { hasEnded } from '#shared/domain/phases.ts'
 import { maxPorts, portRules, routeRule, runPorts } from '#shared/domain/ports.ts'
+import { queryRule, reportedFields } from '#shared/domain/query.ts'
 import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#shared/domain/world.ts'
 import { deploymentStatuses, portProtocols, type WorldPhase, worldPhases } from '#shared/enumerations.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
@@ -92,15 +93,20 @@ export const worldSpecSchema = z
         message:
           'runtime.capacity must not exceed the capacity of the scaling profile, which is the number in its name: lower it, or choose a larger scaling.profile',
       },
-      ...[...portRules, routeRule].map(({ rule, message }) => ({ rule, message })),
+      ...[...portRules, routeRule, queryRule].map(({ rule, message }) => ({ rule, message })),
     ],
   })
 
 /** The specs of worlds that the API server accepts. It has no rules that compare a spec with the previous one. */
-export const validWorldSpec = worldSpecSchema.refine(isWithinProfile, {
-  path: ['runtime', 'capacity'],
-  message: 'runtime.capacity must not exceed the capacity of the scaling profile',
-})
+export const validWorldSpec = worldSpecSchema
+  .refine(isWithinProfile, {
+    path: ['runtime', 'capacity'],
+    message: 'runtime.capacity must not exceed the capacity of the scaling profile',
+  })
+  .refine(({ runtime: { query }, networking: { ports } }) => queryRule.isKept({ query, ports }), {
+    path: ['runtime', 'query'],
+    message: queryRule.message,
+  })
 
 const deployment = z.object({
   id: z.string().max(64).describe('Identifier of the deployment: dep- and the characters of its run.'),
@@ -241,9 +247,10 @@ export const worldStatusSchema = z
       .object({
         queued: z.int().min(0).describe('Number of players who wait to enter.'),
         active: z.int().min(0).describe('Number of players in the world.'),
+        ...reportedFields,
       })
       .exactOptional()
-      .describe('Players as the server last reported them.'),
+      .describe('Players as the server last reported them. Absent while they are unknown.'),
     run: run.exactOptional().describe('State of the current or last run, with its settings as they were at the start.'),
     deployment: deployment.exactOptional().describe('Deployment of the run.'),
     previousDeployment: deployment.exactOptional().describe('Deployment of the run before, with its final status.'),

@@ -1,5 +1,7 @@
 /** The remedy for trouble that a tenant cannot resolve. */
 export const askOperator = 'Ask the platform operator.'
+/** The remedy for a server that has never answered the operator. */
+export const checkQuery = 'Check runtime.query: its protocol and port must be those of the server.'
 const checkLog = 'Check the log of the server.'
 
 /** Remedies for the trouble of worlds and bots, for tenants, by the reason of the condition Degraded or LimitExceeded. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { type WorldReason, worldReasons } from './reasons.ts'
-import { remedies } from './remedies.ts'
+import { checkQuery, remedies } from './remedies.ts'
 import { explainWorld, maxOthers, type WhyFacts, type WhyRun } from './why.ts'
 import { failureMessages, formatDuration, splitAdvice, splitFailure } from './wording.ts'
 
@@ -624,6 +624,34 @@ describe('a start that was not in time', () => {
     expect(late(reason, `Something is wrong. ${advice}`.trim())).toMatch(
       new RegExp(` ${words.replaceAll('.', '\\.')}$`),
     )
+  })
+})
+
+describe('a server that must answer', () => {
+  const wait = 'Waiting for the server to answer A2S at UDP port 27015.'
+  const silent = { ...ready('NoAnswer', 'The server has not answered the query A2S.'), type: 'Responding' }
+
+  test('and has not yet is what its start waits for', () => {
+    expect(why({ phase: 'Starting', conditions: [ready('Starting', wait), silent] })).toMatchObject({
+      state: 'Starting',
+      reason: 'Starting',
+      cause: wait,
+      sentence: 'Lobby is starting (for 1 minute): waiting for its server to answer A2S at UDP port 27015.',
+    })
+  })
+
+  test('and never did is the reason why its run ended, with the remedy', () => {
+    const message = failureMessages.late(`${wait} ${checkQuery}`)
+    expect(why({ phase: 'Error', conditions: [degraded('StartDeadline', message)] })).toMatchObject({
+      state: 'Failed',
+      remedy: 'Check runtime.query: its protocol and port must be those of the server.',
+      sentence:
+        'Lobby is not running: its server was not ready in time. The reason: waiting for the server to answer A2S at UDP port 27015. Check runtime.query: its protocol and port must be those of the server, then start it.',
+    })
+  })
+
+  test('and no longer answers needs no attention', () => {
+    expect(why(running(silent))).toMatchObject({ state: 'Running', reason: '', sentence: 'Lobby is running.' })
   })
 })
 

@@ -1,4 +1,4 @@
-import { liveConfigUrl, presentAddress } from '#api/domain/worlds/present.ts'
+import { liveConfigUrl, presentAddress, presentQueue } from '#api/domain/worlds/present.ts'
 import type { LaunchContextRow, ShownWorld } from '#api/domain/worlds/table.ts'
 import { optional } from '#api/platform/http/fields.ts'
 import type { TravelLocation } from './schema.ts'
@@ -26,7 +26,7 @@ export const presentTravelLocation = (
   liveConfigUrl: liveConfigUrl(publicUrl, world.id),
   contentId: world.resolvedBuild?.contentId ?? '',
   metadata: world.metadata,
-  queueState: { queued: world.queueQueued ?? 0, active: world.queueActive ?? 0 },
+  queueState: presentQueue(world),
   admission: world.admission,
   ...optional('pictureUrl', world.pictureUrl),
   ...presentAddress(world),

@@ -1,6 +1,8 @@
 import type { InputFault } from '#api/platform/http/problem.ts'
 import { explainHostPorts, type HostPorts } from '#shared/domain/hostPorts.ts'
 import { publicPorts } from '#shared/domain/ports.ts'
+import { queryRule } from '#shared/domain/query.ts'
+import type { Runtime } from './schema.ts'
 import type { WorldRow } from './table.ts'
 
 type Networking = Pick<WorldRow['networking'], 'strategy' | 'ports'>
@@ -21,3 +23,13 @@ export const explainNetworking = (
   const message = strategy === 'HostPort' ? explainHostPorts(publicPorts(ports), hostPorts) : undefined
   return message === undefined ? undefined : { path: '/networking/ports', message }
 }
+
+/** Returns the fault of a world whose query has no port to ask at, or undefined if it has one. */
+export const explainQuery = ({
+  runtime: { query },
+  networking: { ports },
+}: {
+  readonly runtime: Pick<Runtime, 'query'>
+  readonly networking: Networking
+}): InputFault | undefined =>
+  queryRule.isKept({ query, ports }) ? undefined : { path: '/runtime/query', message: queryRule.message }

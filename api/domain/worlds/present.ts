@@ -37,20 +37,39 @@ const presentCommon = (row: PublicRow, context: LaunchContextRow, verb: Verb): O
   sessions: row.sessions,
   status: presentStatus(row),
   launchContext: presentLaunchContext(context, verb),
-  queueState: { queued: row.queueQueued ?? 0, active: row.queueActive ?? 0 },
+  queueState: presentQueue(row),
   createdAt: row.createdAt.toISOString(),
   updatedAt: row.updatedAt.toISOString(),
 })
 
+/** Returns the players of a world as they appear in responses, with what its server reports beside them. */
+export const presentQueue = ({
+  queueQueued,
+  queueActive,
+  queueReported,
+}: Pick<WorldRow, 'queueQueued' | 'queueActive' | 'queueReported'>): WorldAnswer['queueState'] => ({
+  queued: queueQueued ?? 0,
+  active: queueActive ?? 0,
+  ...queueReported,
+})
+
 /**
- * Returns a public world without what only its organization may read: manifest, internal ports and streaming authorization.
+ * Returns a public world without what only its organization may read: manifest, internal ports, the query and its condition, and
+ * streaming authorization.
  */
 export const presentPublicWorld = (row: PublicRow, context: LaunchContextRow, verb: Verb): PublicWorldAnswer => {
   const shown = presentCommon(row, context, verb)
-  const world = { ...shown, networking: { ...shown.networking, ports: publicPorts(shown.networking.ports) } }
+  const { query: _, ...runtime } = shown.runtime
+  const world = {
+    ...shown,
+    networking: { ...shown.networking, ports: publicPorts(shown.networking.ports) },
+    runtime,
+    // Its message names the port of the query.
+    status: { ...shown.status, conditions: shown.status.conditions.filter(({ type }) => type !== 'Responding') },
+  }
   const { providerAStreaming, ...launchContext } = world.launchContext
   if (providerAStreaming === undefined) return { ...world, launchContext }
-  const { authorizationId: _, ...streaming } = providerAStreaming
+  const { authorizationId: __, ...streaming } = providerAStreaming
   return { ...world, launchContext: { ...launchContext, providerAStreaming: streaming } }
 }
 

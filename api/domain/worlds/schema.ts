@@ -14,6 +14,7 @@ import {
 } from '#api/platform/http/fields.ts'
 import { maxManifestBytes, metadataFields, withinJsonBytes, withinMetadataLimit } from '#shared/domain/common.ts'
 import { checkRoute, maxPorts, requestedPorts } from '#shared/domain/ports.ts'
+import { reportedFields, requestedQuery } from '#shared/domain/query.ts'
 import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#shared/domain/world.ts'
 import {
   admissionPolicies,
@@ -51,6 +52,7 @@ const texts = {
   compute: 'The location of the server.',
   networking: 'Network access and size of the server.',
   scaling: 'Size of the server.',
+  runtime: 'Build and settings of the server.',
   manifest: 'Permissions in the world.',
   admission: 'Rules for entering the world, and the number of users.',
   providerA: 'Settings of the streaming provider A.',
@@ -89,11 +91,12 @@ const runtime = z
       .exactOptional()
       .describe('The build to run: a channel and tag, or a content. Without one the default image runs.'),
     ...runtimeSettings.shape,
+    query: requestedQuery.exactOptional(),
     durationMinutes: worldFields.durationMinutes.exactOptional(),
     capacity: capacity.exactOptional(),
     admissionPolicy: policy.exactOptional().describe('Copy of `admission.policy`.'),
   })
-  .describe('Build and settings of the server.')
+  .describe(texts.runtime)
 const permissions = z.array(text()).max(256)
 const serverPermissions = permissions.describe('Permissions that the server gets.')
 const clientPermissions = permissions.describe('Permissions that clients of the world get.')
@@ -270,8 +273,9 @@ const launchContext = launchContextDetails
 /** The number of users that wait to enter a world, and that are in it. */
 export const queueState = z
   .object({
-    queued: z.number().describe('Number of users who wait to enter.'),
-    active: z.number().describe('Number of users in the world.'),
+    queued: z.number().describe('Number of users who wait to enter; 0 while it is unknown.'),
+    active: z.number().describe('Number of users in the world; 0 while it is unknown.'),
+    ...reportedFields,
   })
   .describe('Users in the world and in its queue, as its server last reported.')
 /** The policy and capacity of a world in responses. `runtime` contains a copy of both. */
@@ -373,10 +377,11 @@ export const worldCounts = z
     examples: [{ total: 3, phases: { Inactive: 1, Starting: 0, Active: 2, Stopped: 0, Error: 0 } }],
   })
 
-/** A public world in responses to other organizations: without manifest, internal ports and streaming authorization. */
+/** A public world in responses to other organizations: without manifest, internal ports, query and streaming authorization. */
 export const publicWorldAnswer = world
   .omit({ manifest: true })
   .extend({
+    runtime: runtime.omit({ query: true }).describe(texts.runtime),
     launchContext: launchContext
       .extend({
         providerAStreaming: streamingA.omit({ authorizationId: true }).exactOptional().describe(texts.providerA),

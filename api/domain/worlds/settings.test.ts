@@ -19,6 +19,11 @@ test.each([
   ['no change', {}, ''],
   ['a policy, which takes effect at once', { admission: { policy: 'Closed', capacity: 30 } }, ''],
   ['a map', { runtime: { ...source.runtime, mapName: 'roof' } }, 'Changes of map take effect'],
+  [
+    'a query',
+    { runtime: { ...source.runtime, query: { protocol: 'A2S', timeoutSeconds: 2 } } },
+    'Changes of query take',
+  ],
   ['a removed build', { runtime: { mapName: 'hall' } }, 'Changes of build take effect'],
   ['a place', { compute: { group: 'staging', region: 'Europe' } }, 'Changes of place take effect'],
   [
@@ -37,6 +42,17 @@ test.each([
   const message = pendingEditsMessage({ ...running, ...changes })
   if (expected === '') expect(message).toBe('')
   else expect(message).toContain(expected)
+})
+
+const asked = { ...source, runtime: { ...source.runtime, query: { protocol: 'SQP', timeoutSeconds: 2 } } } as const
+
+test('names a removed query, and one that a run of an older version lacks', () => {
+  const run = { ...running, startedWith: toRunSettings(asked) }
+  expect(pendingEditsMessage({ ...run, ...asked })).toBe('')
+  expect(pendingEditsMessage(run)).toBe('Changes of query take effect at the next start.')
+  const { query: _, ...older } = running.startedWith
+  expect(pendingEditsMessage({ ...running, startedWith: older })).toBe('')
+  expect(pendingEditsMessage({ ...running, ...asked, startedWith: older })).toContain('Changes of query take')
 })
 
 test.each(['Inactive', 'Stopped', 'Error'] as const)('names no pending edits in phase %s', (phase) => {

@@ -14,12 +14,15 @@ type SettingsSource = ServerSettings & {
   readonly compute: Compute
 }
 
+/** The settings that may be absent, and that runs of older versions lack. */
+const absentSettings = { query: null }
+
 /** Returns the settings with which a run of this row would start now. */
 export const toRunSettings = (row: SettingsSource): RunSettings => ({
   build: row.runtime.build ?? null,
   'scaling profile': row.networking.scaling.profile,
   capacity: row.admission.capacity,
-  ...toWords({ ...runtimeSettings.parse(row.runtime), ...plainSettings.parse(row) }),
+  ...toWords({ ...absentSettings, ...runtimeSettings.parse(row.runtime), ...plainSettings.parse(row) }),
   'networking strategy': row.networking.strategy,
   ports: row.networking.ports,
   place: `${row.compute.group} in ${row.compute.region}`,
@@ -38,7 +41,7 @@ export const pendingEditsMessage = (
   if (row.startedWith === null || !isRunning(row)) return ''
   const current = toRunSettings(row)
   // A run that an older version started may have other settings.
-  const changed = Object.entries(row.startedWith).flatMap(([name, value]) =>
+  const changed = Object.entries({ ...absentSettings, ...row.startedWith }).flatMap(([name, value]) =>
     !(name in current) || isDeepStrictEqual(current[name], value) ? [] : [name],
   )
   return changed.length === 0 ? '' : `Changes of ${changed.join(', ')} take effect at the next start.`

@@ -17,6 +17,7 @@ import { eventColumns } from '#api/domain/events/table.ts'
 import { projects } from '#api/domain/projects/table.ts'
 import { instant } from '#api/platform/database/columns.ts'
 import { endedStatuses } from '#shared/domain/phases.ts'
+import type { Reported, ServerQuery } from '#shared/domain/query.ts'
 import { deploymentStatuses, networkingStrategies, worldPhases, worldStates } from '#shared/enumerations.ts'
 import type { CapturedRun, WorldSpec } from '#shared/resources/world.ts'
 import { deploymentEndReasons } from './runs/schema.ts'
@@ -126,6 +127,8 @@ export const worlds = pgTable(
     /** The players as the server reports them; null until it does. */
     queueQueued: integer(),
     queueActive: integer(),
+    /** The fields that the server reports beside its players; null if it has none. */
+    queueReported: jsonb().$type<Reported>(),
     /** The restarts of the run's server. */
     restarts: integer().notNull().default(0),
     /** The version of the status for realtime subscribers. A trigger sets it with each change record. */
@@ -212,6 +215,7 @@ export const deployments = pgTable(
       .$type<{
         build: { channelId?: string; id?: string; content?: { id: string } }
         mapName: string
+        query?: ServerQuery
         durationMinute?: number
         args: string[]
       }>()

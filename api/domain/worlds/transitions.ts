@@ -89,6 +89,7 @@ const toRequestedColumns = <Phase extends 'Starting' | 'Stopped'>(
   address: null,
   queueQueued: null,
   queueActive: null,
+  queueReported: null,
   conditions: requestedConditions(row.conditions, { reason: phase, message }, now),
   revision: row.revision + 1,
   runRevision: row.revision + 1,

@@ -11,7 +11,7 @@ import { readPage } from '#api/platform/database/readPage.ts'
 import { rowsOf } from '#api/platform/database/rows.ts'
 import { statement, statementFor } from '#api/platform/database/statement.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
-import { notFound, Problem } from '#api/platform/http/problem.ts'
+import { type InputFault, notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/once.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
 import { isRunning } from '#shared/domain/phases.ts'
@@ -23,7 +23,7 @@ import { changeWorld, writeChange } from './change.ts'
 import { buildWorldRows } from './create.ts'
 import { getWorld, type TaggedWorld } from './lookup.ts'
 import { toMoveColumns } from './move.ts'
-import { explainNetworking } from './networking.ts'
+import { explainNetworking, explainQuery } from './networking.ts'
 import { applyPatch } from './patch.ts'
 import { presentDeployment } from './present.ts'
 import { checkRowBytes, rowBytes } from './rowBytes.ts'
@@ -39,7 +39,7 @@ export const createWorld = async (
   input: CreateWorld,
 ): Promise<{ worldId: string; launchContextId: string }> => {
   const cluster = selectCluster(ctx, input.compute)
-  checkNetworking(ctx, input.networking)
+  refuseFault(explainNetworking(input.networking, ctx) ?? explainQuery(input))
   const created = await createOnce(ctx, async (tx, now) => {
     const { world, launchContext } = buildWorldRows(input, { ...ctx, cluster, now })
     checkRowBytes(rowBytes(world, launchContext))
@@ -88,11 +88,12 @@ export const patchWorld = async (
   { worldId, changes }: { worldId: string; changes: PatchWorld },
 ): Promise<TaggedWorld> => {
   if (changes.compute !== undefined) selectCluster(ctx, changes.compute)
-  if (changes.networking !== undefined) checkNetworking(ctx, changes.networking)
+  if (changes.networking !== undefined) refuseFault(explainNetworking(changes.networking, ctx))
   const before = await changeWorld(ctx, worldId, async (tx, row, made) => {
     const [context] = await tx.select().from(launchContexts).where(eq(launchContexts.worldId, worldId))
     if (context === undefined) throw notFound()
     const next = applyPatch(row, context, changes)
+    refuseFault(explainQuery(next.world))
     checkRowBytes(rowBytes({ ...row, ...next.world }, next.context), rowBytes(row, context))
     const { profile } = next.world.networking.scaling
     if (changes.networking ?? changes.admission ?? changes.runtime) {
@@ -179,9 +180,8 @@ const selectCluster = (ctx: Context, { group, region }: Compute): string => {
   )
 }
 
-/** Throws a 400 for a host port, a range or a strategy that the platform does not have. */
-const checkNetworking = (ctx: Context, networking: WorldRow['networking']): void => {
-  const fault = explainNetworking(networking, ctx)
+/** Throws a 400 for a fault of a body, if there is one. */
+const refuseFault = (fault: InputFault | undefined): void => {
   if (fault !== undefined) throw new Problem('invalid_request', fault.message, { errors: [fault] })
 }
 

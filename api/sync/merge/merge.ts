@@ -11,6 +11,8 @@ import { covers, type Leaves, leavesOf, nameOf, objectOf, pointerOf } from './le
 export type Rule<Spec> = {
   /** JSON Pointers of the fields. */
   readonly fields: readonly string[]
+  /** If the row wins in one of the fields, it wins in all that the resource changed. */
+  readonly isWhole?: true
   /**
    * Returns why the spec with the edits is not allowed, as the end of a sentence, or undefined if it is allowed. `hasRefusal` reports
    * whether a rule before this one refused an edit.
@@ -52,7 +54,7 @@ export const mergeSpecs = <S extends z.ZodType<object>>(
   sides: Sides<z.output<S>>,
   rules: readonly Rule<z.output<S>>[],
 ): Merge<z.output<S>> => {
-  const { edited, overruled } = compare(sides)
+  const { edited, overruled } = overruleWhole(compare(sides), rules)
   const refused: string[] = []
   const adopted: string[] = []
   const reasons = sides.unreadable.map(
@@ -106,6 +108,20 @@ const compare = <Spec extends object>({ base, row, live, unreadable, isDropped }
     else overruled.push(pointer)
   }
   return { edited: edited.sort(), overruled }
+}
+
+type Compared = { readonly edited: readonly string[]; readonly overruled: readonly string[] }
+
+/** Overrules the edits of a rule that `isWhole`, if the row wins in another field of the rule. */
+const overruleWhole = <Spec>({ edited, overruled }: Compared, rules: readonly Rule<Spec>[]): Compared => {
+  const lost = rules
+    .flatMap(({ fields, isWhole }) => (isWhole ? fields : []))
+    .filter((field) => overruled.some((pointer) => covers(field, pointer)))
+  const isLost = (pointer: string): boolean => lost.some((field) => covers(field, pointer))
+  return {
+    edited: edited.filter((pointer) => !isLost(pointer)),
+    overruled: [...overruled, ...edited.filter(isLost)],
+  }
 }
 
 type Group<Spec> = { readonly pointers: readonly string[]; readonly refuse: Rule<Spec>['refuse'] }

@@ -4,6 +4,7 @@ import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
 import { defaultPorts } from '#shared/domain/ports.ts'
+import { queryRule } from '#shared/domain/query.ts'
 import { noUse } from '#shared/domain/runUse.ts'
 import { plainSettings } from '#shared/domain/world.ts'
 import { createIdSource } from '#shared/ids.ts'
@@ -47,6 +48,7 @@ const aRow = (changes: Partial<WorldRow> = {}): WorldRow => {
       conditions: [],
       queueQueued: null,
       queueActive: null,
+      queueReported: null,
       restarts: 0,
       cluster: 'default',
       targetCluster: null,
@@ -103,6 +105,23 @@ test('an edit is put back if the row that results could not be pushed', () => {
   ])
 })
 
+test('a query is put back if the port that it asks at was removed over REST meanwhile', () => {
+  const of = aRow({ state: 'Stopped' })
+  const ports = [...defaultPorts, { name: 'query', containerPort: 9000, protocol: 'UDP', expose: 'Internal' } as const]
+  const applied = desiredSpec({ ...of, networking: { ...of.networking, ports } })
+  const runtime = { ...applied.runtime, query: { protocol: 'A2S', port: 9000 } }
+  const live = aLive(of, { networking: applied.networking, runtime })
+  const row = { ...of, applied, revision: 3 }
+  const seen = merge(row, live, true)
+  expect(seen.edit).toBeUndefined()
+  expect(seen.reasons).toEqual([expect.stringContaining(`put back: ${queryRule.message}`)])
+  expect(merge({ ...row, networking: { ...of.networking, ports } }, live, true).edit?.spec.runtime.query).toEqual({
+    protocol: 'A2S',
+    port: 9000,
+    timeoutSeconds: 2,
+  })
+})
+
 describe('a status', () => {
   test('of the current run is written to the row', () => {
     const row = aRow()
@@ -114,6 +133,7 @@ describe('a status', () => {
       conditions: [],
       queueQueued: null,
       queueActive: null,
+      queueReported: null,
       restarts: 0,
     }
     expect(seen.state.observed).toEqual(columns)
@@ -142,18 +162,25 @@ describe('a status', () => {
     const more = { ports: defaultPorts, strategy: 'Default', startedAt: now.toISOString(), restarts: 3 } as const
     const run = { ...plainSettings.parse({}), ...row.runtime, ...captured, ...more }
     const status: WorldStatus = { phase: 'Active', observedRevision: 2, runId, run, queue: { active: 12, queued: 1 } }
-    const counted = { queueActive: 12, queueQueued: 1, restarts: 3 }
+    const counted = { queueActive: 12, queueQueued: 1, queueReported: null, restarts: 3 }
     expect(merge(row, aLive(row, {}, status), false).state.observed).toMatchObject(counted)
+    const reported = { capacity: 40, version: '1.21', map: 'dust' }
+    const queue = { active: 12, queued: 1, ...reported }
+    const seen = merge({ ...row, ...counted }, aLive(row, {}, { ...status, queue }), false)
+    expect(seen.state.observed).toMatchObject({ ...counted, queueReported: reported })
     const { queue: _, ...silent } = status
-    expect(merge({ ...row, ...counted }, aLive(row, {}, silent), false).state.observed).toMatchObject({
+    const known = { ...row, ...counted, queueReported: reported }
+    expect(merge(known, aLive(row, {}, silent), false).state.observed).toMatchObject({
       queueActive: null,
       queueQueued: null,
+      queueReported: null,
     })
     const last = { ...run, id: newId('run') }
     const started = { ...row, restarts: 1 }
     const earlier: WorldStatus = { ...status, runId: last.id, run: last }
-    const kept = { queueActive: null, queueQueued: null, restarts: 1 }
-    expect(merge({ ...started, statusMessage: 'x' }, aLive(row, {}, earlier), false).state.observed).toMatchObject(kept)
+    const kept = merge({ ...started, statusMessage: 'x' }, aLive(row, {}, { ...earlier, queue }), false).state.observed
+    expect(kept).toMatchObject({ restarts: 1 })
+    for (const column of ['queueActive', 'queueQueued', 'queueReported']) expect(kept).not.toHaveProperty(column)
     const waiting: WorldStatus = { ...silent, run: last }
     expect(merge(started, aLive(row, {}, waiting), false).state.observed).toMatchObject({ restarts: 1 })
   })

@@ -35,7 +35,7 @@ export const toPushedSpec = (row: WorldRow, spec: WorldSpec): WorldSpec =>
 
 /** Returns the PATCH with the fields of a spec that REST has. Without a capacity, a world has that of its scaling profile. */
 const toPatch = (row: WorldRow, spec: WorldSpec): PatchWorld => {
-  const { durationMinutes: _, capacity: __, ...runtime } = row.runtime
+  const { durationMinutes: _, capacity: __, query: ___, ...runtime } = row.runtime
   const settings = serverSettings.parse(spec)
   const description = spec.description === (row.description ?? '') ? {} : { description: spec.description }
   return {
@@ -94,11 +94,13 @@ export type WorldEdit = {
   readonly build?: WorldRow['resolvedBuild']
 }
 
+const queueColumns = ['queueQueued', 'queueActive', 'queueReported'] as const
+
 /** The state in the status of a World. */
 export type ObservedWorld = {
   /** The columns of the observed state, if some change. */
   readonly observed?: Partial<
-    Pick<WorldRow, 'phase' | 'statusMessage' | 'address' | 'conditions' | 'queueQueued' | 'queueActive' | 'restarts'>
+    Pick<WorldRow, 'phase' | 'statusMessage' | 'address' | 'conditions' | 'restarts' | (typeof queueColumns)[number]>
   >
   /** The deployments in the status, newest first. Older open deployments of the world have ended. */
   readonly deployments: readonly WorldDeploymentStatus[]
@@ -119,6 +121,12 @@ const withinDefinition = (merge: Merge<WorldSpec>, row: WorldRow, before: WorldS
 /** Returns the addresses with the strategy of the run, since players need both. */
 const addressOf = ({ addresses, run }: WorldStatus): WorldRow['address'] =>
   addresses?.[0] === undefined ? null : { addresses, strategy: run?.strategy ?? 'Default' }
+
+const readQueue = ({ queue }: WorldStatus): Pick<WorldRow, (typeof queueColumns)[number]> => {
+  const { queued = null, active = null, ...reported } = queue ?? {}
+  const isEmpty = Object.keys(reported).length === 0
+  return { queueQueued: queued, queueActive: active, queueReported: isEmpty ? null : reported }
+}
 
 /** Reports whether the run of the row did not begin yet, so that the phase in the status is that of an earlier run. */
 const awaitsRun = ({ runId }: WorldRow, { spec, status }: Pick<World, 'spec' | 'status'>): boolean =>
@@ -146,8 +154,7 @@ const readState = (row: WorldRow, { metadata, spec, status }: World): ObservedWo
     statusMessage: status.message ?? '',
     address: addressOf(status),
     conditions: readConditions(status.conditions),
-    queueQueued: isEarlier ? row.queueQueued : (status.queue?.queued ?? null),
-    queueActive: isEarlier ? row.queueActive : (status.queue?.active ?? null),
+    ...(isEarlier ? {} : readQueue(status)),
     // While a start waits, the status still has the last run.
     restarts: status.run !== undefined && status.run.id === row.runId ? status.run.restarts : row.restarts,
   })

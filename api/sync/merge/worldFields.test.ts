@@ -4,8 +4,9 @@ import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
 import { createIdSource } from '#shared/ids.ts'
+import { withDefined } from '#shared/optional.ts'
 import { changesOf } from '#shared/resources/testing/changes.ts'
-import { validWorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
+import { validWorldSpec, type WorldSpec, type WorldSpecInput, worldSpecSchema } from '#shared/resources/world.ts'
 import { scalingProfileNames, scalingProfiles } from '#shared/scalingProfiles.ts'
 import { covers, leavesOf, objectOf } from './leaves.ts'
 import { freeFacts } from './testing/facts.ts'
@@ -34,14 +35,51 @@ const row = { ...world, ...columns } as WorldRow
 const ownedByApi = ['/runId', '/startedAt', '/revision', '/granted']
 const edits = changesOf(worldSpecSchema).filter(({ pointer }) => !ownedByApi.some((own) => covers(own, pointer)))
 
-test.each(edits)('an edit of $pointer with kubectl reaches the row, and the row writes it', ({ change }) => {
-  const base = desiredSpec(row)
-  const changed = leavesOf(change)
-  const live = worldSpecSchema.parse(objectOf(new Map([...leavesOf(base), ...changed])))
-  const { spec, adopted } = mergeWorld({ base, row: base, live, unreadable: [] }, row, freeFacts)
-  expect(adopted).toEqual([...changed.keys()])
-  const after = toWorldColumns(row, launchContext, spec).world
-  expect(desiredSpec({ ...row, ...after, state: spec.state })).toEqual(live)
+type QueryEdit = NonNullable<WorldSpecInput['runtime']>['query'] | undefined
+
+/** Returns the pointers of an edit of a row with kubectl, and the row after it. */
+const adopt = (before: WorldRow, live: WorldSpec) => {
+  const base = desiredSpec(before)
+  const { spec, adopted } = mergeWorld({ base, row: base, live, unreadable: [] }, before, freeFacts)
+  const after = toWorldColumns(before, launchContext, spec).world
+  return { adopted, after: { ...before, ...after, state: spec.state } }
+}
+
+test.each(edits)(
+  'an edit of $pointer with kubectl reaches the row, the row writes it, and so does its undoing',
+  (edit) => {
+    const base = desiredSpec(row)
+    const changed = leavesOf(edit.change)
+    const live = worldSpecSchema.parse(objectOf(new Map([...leavesOf(base), ...changed])))
+    const { adopted, after } = adopt(row, live)
+    expect(adopted).toEqual(expect.arrayContaining([...changed.keys()]))
+    expect(desiredSpec(after)).toEqual(live)
+    expect(desiredSpec(adopt(after, base).after)).toEqual(base)
+  },
+)
+
+test.each<[string, QueryEdit, QueryEdit, QueryEdit]>([
+  [
+    'removed with kubectl and changed over REST',
+    { protocol: 'A2S' },
+    { protocol: 'A2S', timeoutSeconds: 4 },
+    undefined,
+  ],
+  ['added with both', undefined, { protocol: 'MinecraftJava' }, { protocol: 'A2S', port: 7777, timeoutSeconds: 5 }],
+  [
+    'changed with kubectl and removed over REST',
+    { protocol: 'A2S' },
+    undefined,
+    { protocol: 'SQP', timeoutSeconds: 5 },
+  ],
+])('a query that is %s stays as the row has it', (_, base, ours, theirs) => {
+  const withQuery = (query: QueryEdit): WorldSpec =>
+    worldSpecSchema.parse({ ...desiredSpec(row), runtime: { ...desiredSpec(row).runtime, ...withDefined({ query }) } })
+  const sides = { base: withQuery(base), row: withQuery(ours), live: withQuery(theirs), unreadable: [] }
+  const merged = mergeWorld(sides, row, freeFacts)
+  expect(merged.spec).toEqual(sides.row)
+  expect(merged.adopted).toEqual([])
+  expect(merged.putBack).toContain('/runtime/query/protocol')
 })
 
 test.each(scalingProfileNames)(

@@ -71,6 +71,8 @@ const worldRules = (row: WorldSpec, build: Programmed, facts: WorldFacts): Rule<
     fields: ['/scaling', '/runtime/capacity'],
     refuse: ({ scaling: { profile }, runtime: { capacity } }) => explainSizeEdit({ profile, capacity }, row, facts),
   },
+  // Parts of two queries, or a part with defaults for the rest, would be a query that nobody wrote.
+  { fields: ['/runtime/query'], isWhole: true, refuse: () => undefined },
   { fields: ['/metadata'], refuse: (edited) => explainSpecBytes(edited, row) },
   { fields: ['/runtime/args'], refuse: (edited) => explainSpecBytes(edited, row) },
   // Last, so that a start is checked with the other edits.

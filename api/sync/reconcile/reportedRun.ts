@@ -6,6 +6,7 @@ import { rowsOf } from '#api/platform/database/rows.ts'
 import { statement } from '#api/platform/database/statement.ts'
 import { hasEnded } from '#shared/domain/phases.ts'
 import { countServicePorts } from '#shared/domain/ports.ts'
+import { runtimeSettings } from '#shared/domain/world.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import type { World, WorldDeploymentStatus, WorldRun } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
@@ -28,7 +29,7 @@ export const recordDeployments = async (
     externalId: current.externalId,
     status: current.status,
     networking: { scaling: { profile: run.profile } },
-    runtime: { build: buildOf(row, run), mapName: run.mapName, ...durationOf(row), args: run.args },
+    runtime: { build: buildOf(row, run), ...runtimeSettings.parse(run), ...durationOf(row), args: run.args },
     compute: { ...row.compute, clusterName: row.cluster },
     image: run.image,
     startedAt: new Date(run.startedAt),

@@ -5,6 +5,7 @@ import { rowsOf } from '#api/platform/database/rows.ts'
 import { statement } from '#api/platform/database/statement.ts'
 import { waitingStatuses } from '#shared/domain/phases.ts'
 import { countServicePorts } from '#shared/domain/ports.ts'
+import { runtimeSettings } from '#shared/domain/world.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
 
@@ -30,7 +31,7 @@ export const recordStart = async (tx: Transaction, row: WorldRow, now: Date): Pr
     strategy: row.networking.strategy,
     servicePorts: countServicePorts(row.networking.ports),
     compute: { ...row.compute, clusterName: row.targetCluster ?? row.cluster },
-    runtime: { build: buildOf(row), mapName: row.runtime.mapName, ...durationOf(row), args: [] },
+    runtime: { build: buildOf(row), ...runtimeSettings.parse(row.runtime), ...durationOf(row), args: [] },
     image: null,
     startedAt: now,
     readyAt: null,

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { deploymentExample } from '#api/domain/worlds/examples.ts'
 import { shownId, shownInstant } from '#api/platform/http/fields.ts'
+import { serverQuery } from '#shared/domain/query.ts'
 import { deploymentStatuses } from '#shared/enumerations.ts'
 import { runEndReasons } from '#shared/why/endings.ts'
 
@@ -69,6 +70,7 @@ export const deploymentAnswer = z
           })
           .describe('The build of the run. Empty for the default image.'),
         mapName: z.string().describe('Name of the map that the server loads.'),
+        query: serverQuery.exactOptional(),
         liveConfigUrl,
         durationMinute: z
           .number()

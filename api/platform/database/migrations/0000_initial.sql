@@ -133,6 +133,7 @@ CREATE TABLE "worlds" (
 	"address" jsonb,
 	"queue_queued" integer,
 	"queue_active" integer,
+	"queue_reported" jsonb,
 	"restarts" integer DEFAULT 0 NOT NULL,
 	"followed_version" timestamp (3) with time zone DEFAULT now() NOT NULL,
 	"cluster" text DEFAULT 'default' NOT NULL,
@@ -568,7 +569,8 @@ BEGIN
 END $$;--> statement-breakpoint
 CREATE TRIGGER realtime_world_counted AFTER UPDATE ON "worlds" FOR EACH ROW
 	WHEN (NEW.deleting_at IS NULL AND OLD.followed_version = NEW.followed_version
-		AND (OLD.queue_active, OLD.queue_queued, OLD.restarts) IS DISTINCT FROM (NEW.queue_active, NEW.queue_queued, NEW.restarts))
+		AND (OLD.queue_active, OLD.queue_queued, OLD.queue_reported, OLD.restarts)
+			IS DISTINCT FROM (NEW.queue_active, NEW.queue_queued, NEW.queue_reported, NEW.restarts))
 	EXECUTE FUNCTION realtime_record_counts();--> statement-breakpoint
 
 -- Replicas learn of changed credentials of every kind by their ids, as changes of the type apiKey. An
