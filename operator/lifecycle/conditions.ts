@@ -5,7 +5,7 @@ import { pausedAnnotation } from '#shared/resources/group.ts'
 
 /** The conditions of every resource; a resource may have others of its own. */
 const commonTypes = ['Ready', 'Progressing', 'Degraded'] as const
-const allTypes: readonly string[] = [...commonTypes, 'LimitExceeded']
+const allTypes: readonly string[] = [...commonTypes, 'LimitExceeded', 'Responding']
 
 /** The longest message of a status or a condition, in UTF-16 code units. */
 export const maxMessageLength = 4_096
@@ -36,24 +36,29 @@ type Seen = { readonly observedGeneration: number; readonly nowMs: number }
 export const ownConditions = (conditions: readonly Condition[] | undefined): Condition[] =>
   (conditions ?? []).filter(({ type }) => allTypes.includes(type))
 
-/** Returns the operator's conditions after a plan. The time of a condition changes only with its status. */
+/** Returns the operator's conditions after a plan, `more` included. The time of a condition changes only with its status. */
 export const updateConditions = (
-  existing: readonly Condition[] | undefined,
-  { reason, message, ready = false, progressing = false, trouble }: Verdict,
+  existing: readonly Condition[] = [],
+  verdict: Verdict,
   seen: Seen,
   more: readonly ConditionState[] = [],
 ): Condition[] => {
-  const states: ConditionState[] = [
-    { type: 'Ready', holds: ready, reason, message },
-    // A problem is explained by Ready and Degraded; Progressing would repeat the same sentences.
-    { type: 'Progressing', holds: progressing, reason, message: trouble === undefined ? message : '' },
-    trouble === undefined
-      ? { type: 'Degraded', holds: false, reason: 'AsExpected', message: '' }
-      : { type: 'Degraded', holds: true, reason: trouble.reason, message: trouble.message },
-    ...more,
-  ]
-  return states.reduce((all, state) => setState(all, state, seen), ownConditions(existing))
+  const states = [...statesOf(verdict), ...more]
+  const kept = existing.filter(({ type }) => states.some((state) => state.type === type))
+  return setStates(kept, states, seen)
 }
+
+const statesOf = ({ reason, message, ready = false, progressing = false, trouble }: Verdict): ConditionState[] => [
+  { type: 'Ready', holds: ready, reason, message },
+  // A problem is explained by Ready and Degraded; Progressing would repeat the same sentences.
+  { type: 'Progressing', holds: progressing, reason, message: trouble === undefined ? message : '' },
+  trouble === undefined
+    ? { type: 'Degraded', holds: false, reason: 'AsExpected', message: '' }
+    : { type: 'Degraded', holds: true, reason: trouble.reason, message: trouble.message },
+]
+
+const setStates = (existing: readonly Condition[], states: readonly ConditionState[], seen: Seen): Condition[] =>
+  states.reduce((all, state) => setState(all, state, seen), [...existing])
 
 const setState = (all: readonly Condition[], state: ConditionState, { observedGeneration, nowMs }: Seen) => {
   const { type, holds, reason, message } = state
@@ -101,6 +106,6 @@ export const refusedStatus = <Status extends StatusBase>(
   return {
     ...planned,
     message: message.slice(0, maxMessageLength),
-    conditions: updateConditions(before, verdict, seen),
+    conditions: setStates(before, statesOf(verdict), seen),
   }
 }

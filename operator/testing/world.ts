@@ -6,6 +6,7 @@ import { createHostPortUse } from '#operator/world/hostPorts.ts'
 import { plan } from '#operator/world/plan.ts'
 import { buildPod } from '#operator/world/pod.ts'
 import { createPortPools } from '#operator/world/portPools.ts'
+import type { QueryResult } from '#operator/world/query/answer.ts'
 import { servicePortsOf } from '#operator/world/service.ts'
 import type { WorldSettings } from '#operator/world/settings.ts'
 import type { Plan, PlanInput } from '#operator/world/step.ts'
@@ -43,6 +44,21 @@ export const settings: WorldSettings = {
 
 export const running = { state: 'Running', runId: runA, startedAt: at(startMs), revision: 2 } as const
 export const stopped = { ...running, state: 'Stopped', revision: 3 } as const
+
+/** The spec of a running world whose server is asked by that query. */
+export const asked = (query: NonNullable<WorldSpecInput['runtime']>['query'], probes = true): WorldSpecInput => ({
+  ...running,
+  runtime: { probes, ...withDefined({ query }) },
+})
+
+// The results of polls of a server.
+export const answered = (active = 3, queued = 0): QueryResult => ({ kind: 'answered', queue: { active, queued } })
+export const silent: QueryResult = { kind: 'unanswered', reason: 'NoAnswer', why: 'The server has not answered.' }
+export const foreign: QueryResult = {
+  kind: 'unanswered',
+  reason: 'UnknownAnswer',
+  why: 'The answer is of another protocol. Check the protocol.',
+}
 
 /** The policy of the namespace of an organization. */
 export const tenant = { organization: 'org-00000000000000000000000001' } as const
@@ -214,7 +230,7 @@ export const planFor = (
     service: undefined,
     route: 'unserved',
     serviceUnusedMs: Number.POSITIVE_INFINITY,
-    queue: undefined,
+    queried: undefined,
     policy: {},
     newRunId: () => newRunId,
     allotPorts,

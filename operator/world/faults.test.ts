@@ -412,7 +412,7 @@ test('the same input gives the same plan', () => {
     service: undefined,
     route: 'unserved' as const,
     serviceUnusedMs: 0,
-    queue: undefined,
+    queried: undefined,
     policy: {},
     settings,
     nowMs: startMs,

@@ -212,7 +212,8 @@ describe('a start', () => {
 
 describe('the reported queue of a ready server', () => {
   const server = aPod({ status: ready() })
-  const reporting = (world: World, queue?: WorldQueue) => planFor(world, server, startMs, runB, { queue })
+  const reporting = (world: World, queue?: WorldQueue) =>
+    planFor(world, server, startMs, runB, { queried: queue && { kind: 'answered', queue } })
 
   test('stays in the status until the server is gone, across restarts of the operator', () => {
     const planned = reporting(active(), { active: 3, queued: 1 })

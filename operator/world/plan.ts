@@ -8,6 +8,7 @@ import { withDefined } from '#shared/optional.ts'
 import { isPaused } from '#shared/resources/group.ts'
 import type { WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import { failureMessages, splitFailure } from '#shared/why/wording.ts'
+import { explainAnswerWait } from './askedServer.ts'
 import { drainServer } from './drain.ts'
 import { planDeleted, planEnded, planStopped } from './ended.ts'
 import { explainForbidden } from './forbidden.ts'
@@ -167,10 +168,8 @@ const planLateStart = (input: RunInput, { status, detail }: Plan): Plan => {
 }
 
 /** Returns the last refusal of a pod or service that is missing, or else the reason why the server is not Ready. */
-const explainDelay = (
-  { world, run, pod, service, route }: RunInput,
-  planned: WorldStatus,
-): NonNullable<WorldRun['failure']> => {
+const explainDelay = (input: RunInput, planned: WorldStatus): NonNullable<WorldRun['failure']> => {
+  const { world, run, pod, service, route } = input
   const refused = world.status?.conditions?.find(({ reason }) => refusalReasons.includes(reason))
   const isMissing =
     pod === undefined ||
@@ -179,5 +178,8 @@ const explainDelay = (
   const isRefused = refused !== undefined && isMissing
   const ready = planned.conditions?.find(({ type }) => type === 'Ready')
   const { reason, message } = isRefused ? refused : { reason: ready?.reason ?? '', message: planned.message ?? '' }
-  return { reason: reason === 'Starting' ? 'StartDeadline' : reason, message: message.slice(0, maxFailureLength) }
+  if (reason !== 'Starting') return { reason, message: message.slice(0, maxFailureLength) }
+  const server = observeServer(input, run.id)
+  const wait = server.kind === 'current' ? explainAnswerWait(input, run, server.pod, true)?.message : undefined
+  return { reason: 'StartDeadline', message: (wait ?? message).slice(0, maxFailureLength) }
 }

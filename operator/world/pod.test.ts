@@ -1,6 +1,8 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { aWorld, captured, podOfRun, settings } from '#operator/testing/world.ts'
 import { runtimeSettings, serverSettings, settingVariable } from '#shared/domain/world.ts'
+import { queryProtocols } from '#shared/enumerations.ts'
+import { withDefined } from '#shared/optional.ts'
 import { changesOf } from '#shared/resources/testing/changes.ts'
 import { capturedRunFields, type WorldRun, worldSpecSchema } from '#shared/resources/world.ts'
 import type { Placement } from './placement.ts'
@@ -26,7 +28,10 @@ test.each(serverChanges)('a run keeps $pointer from its start', ({ change }) => 
   expect(capture(change)).not.toEqual(capture({}))
 })
 
-test.each(serverChanges.filter(({ pointer }) => pointer !== '/networking/strategy'))(
+/** The Service alone depends on the strategy, and the operator's poll on these fields of the query. */
+const notInPods = ['/networking/strategy', '/runtime/query/port', '/runtime/query/timeoutSeconds']
+
+test.each(serverChanges.filter(({ pointer }) => !notInPods.includes(pointer)))(
   'the pod of a server depends on $pointer',
   ({ change }) => {
     const placement: Placement[] = [
@@ -41,7 +46,7 @@ test.each(serverChanges.filter(({ pointer }) => pointer !== '/networking/strateg
   },
 )
 
-test.each(changesOf(runtimeSettings))(
+test.each(changesOf(runtimeSettings).filter(({ pointer }) => !pointer.startsWith('/query/')))(
   'a server gets the setting $pointer in its environment',
   ({ pointer, change }) => {
     const { spec } = buildPod(aWorld({}), { ...run, ...change }, settings)
@@ -50,6 +55,27 @@ test.each(changesOf(runtimeSettings))(
     expect(container?.env).toContainEqual({ name: settingVariable(pointer.slice(1)), value: String(value) })
   },
 )
+
+describe('the pod of a server that is asked by', () => {
+  const containerOf = (query: WorldRun['query'], probes: boolean): Container => {
+    const { spec } = buildPod(aWorld({}), { ...run, probes, ...withDefined({ query }) }, settings)
+    const [container] = (spec as { containers: Container[] }).containers
+    if (container === undefined) throw new Error('The pod has no container.')
+    return container
+  }
+  const probesOf = (container: Container): string[] => Object.keys(container).filter((key) => key.endsWith('Probe'))
+
+  test.each(queryProtocols)('%s has probes only if the protocol is Http and the setting probes is true', (protocol) => {
+    const query = { protocol, timeoutSeconds: 2 }
+    expect(probesOf(containerOf(query, true))).toHaveLength(protocol === 'Http' ? 3 : 0)
+    expect(probesOf(containerOf(query, false))).toEqual([])
+  })
+
+  test.each(queryProtocols)('%s has the same environment as any other', (protocol) => {
+    const query = { protocol, port: 7777, timeoutSeconds: 2 }
+    expect(containerOf(query, true).env).toEqual(containerOf(undefined, true).env)
+  })
+})
 
 test('a server gets the number of its first public port, and of each port by its name', () => {
   const ports: WorldRun['ports'] = [

@@ -1,6 +1,7 @@
 import { assemblePod, commonLabels, type NewPod, type Pod } from '#operator/pods/pod.ts'
 import { digestOf } from '#shared/digest.ts'
 import { podPorts, publicPorts, type WorldPort } from '#shared/domain/ports.ts'
+import { hasProbes } from '#shared/domain/query.ts'
 import { runtimeSettings, settingVariable } from '#shared/domain/world.ts'
 import { withDefined } from '#shared/optional.ts'
 import { apiGroup, labels } from '#shared/resources/group.ts'
@@ -45,7 +46,7 @@ export const buildPod = (
       args: run.args,
       env: environment(world, run, ports),
       ports: podPorts(ports, hostPorts),
-      probes: run.probes ? serverProbes : undefined,
+      probes: hasProbes(run) ? serverProbes : undefined,
       resources: resources(run, settings),
     },
   })
@@ -82,7 +83,9 @@ export const serverLabels = (world: World, run: WorldRun, policy: NamespacePolic
 
 const environment = (world: World, run: WorldRun, ports: readonly WorldPort[]): Record<string, string | undefined> => ({
   ...Object.fromEntries(
-    Object.entries(runtimeSettings.parse(run)).map(([setting, value]) => [settingVariable(setting), String(value)]),
+    Object.entries(runtimeSettings.parse(run)).flatMap(([setting, value]) =>
+      typeof value === 'string' ? [[settingVariable(setting), value]] : [],
+    ),
   ),
   ORRERY_CAPACITY: String(run.capacity),
   ORRERY_DURATION_MINUTES: world.spec.durationMinutes?.toString(),

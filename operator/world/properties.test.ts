@@ -1,35 +1,47 @@
 import { describe, expect, test } from 'vitest'
 import { type Pod, runIdOf } from '#operator/pods/pod.ts'
+import { isReady } from '#operator/pods/podState.ts'
 import { at, exitStatus, runB, startMs } from '#operator/testing/common.ts'
 import {
   aGrant,
   allotPorts,
   aNode,
+  answered,
   aService,
   aWorld,
   evicted,
+  foreign,
+  notReady,
   outOfMemory,
   podOfRun,
   ready,
   running,
   settings,
+  silent,
   tenant,
   waitingFor,
 } from '#operator/testing/world.ts'
 import { hasEnded } from '#shared/domain/phases.ts'
+import { awaitsAnswer, hasProbes, type ServerQuery } from '#shared/domain/query.ts'
+import { withDefined } from '#shared/optional.ts'
 import { isPaused, labels } from '#shared/resources/group.ts'
-import type { World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
+import type { GrantedRun, World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import { fc } from '#test/support/fastCheck.ts'
 import { findDoubts } from './absence.ts'
 import { createHostPortUse } from './hostPorts.ts'
 import { plan } from './plan.ts'
+import { buildPod } from './pod.ts'
 import type { PlanInput, Step } from './step.ts'
 
 /** A simulated cluster that only the test and the operator change. */
-type Cluster = Pick<PlanInput, 'pod' | 'node' | 'service' | 'queue' | 'policy'> & {
+type Cluster = Pick<PlanInput, 'pod' | 'node' | 'service' | 'queried' | 'policy'> & {
   world: World | undefined
   nowMs: number
   made: number
+  /** The pod that `queried` is about. */
+  askedUid: string | undefined
+  /** The pods whose servers have answered. */
+  answeredUids: readonly string[]
 }
 type Event = (cluster: Cluster) => Cluster
 
@@ -49,11 +61,33 @@ const alive = (status: () => NonNullable<NonNullable<Cluster['pod']>['status']>)
     pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded' ? pod : { ...pod, status: status() },
   )
 
+/** The server of a pod that is Ready is asked, if the operator asks it at all. */
+const gives =
+  (queried: PlanInput['queried']): Event =>
+  (cluster) => {
+    const uid = cluster.pod?.metadata.uid
+    if (uid === undefined || cluster.pod === undefined || !isReady(cluster.pod)) return cluster
+    const answeredUids = queried?.kind === 'answered' ? [...cluster.answeredUids, uid] : cluster.answeredUids
+    return { ...cluster, queried, askedUid: uid, answeredUids }
+  }
+
 /** Returns a run id that was not used before, as the API does. */
 const nextRunId = (id = ''): string => `run-${String(Number(id.replace(/\D/g, '')) + 1).padStart(26, '0')}`
 
+const askedBy = ({ probes = true, query }: Partial<GrantedRun> = {}) => ({ probes, ...withDefined({ query }) })
+
+const queryEvents = {
+  answers: gives(answered(3, 1)),
+  answersThatItIsEmpty: gives(answered(0)),
+  fallsSilent: gives(silent),
+  answersOtherwise: gives(foreign),
+  isForgottenByARestartedOperator: (cluster) => ({ ...cluster, queried: undefined, askedUid: undefined }),
+} satisfies Record<string, Event>
+
 const events = {
+  ...queryEvents,
   becomesReady: (cluster) => alive(() => ready(cluster.nowMs))(cluster),
+  isNoLongerReady: (cluster) => alive(() => notReady(cluster.nowMs))(cluster),
   fails: alive(() => exitStatus(1)),
   endsWell: alive(() => exitStatus(0)),
   runsOutOfMemory: alive(() => outOfMemory),
@@ -69,7 +103,7 @@ const events = {
   isStartedAnew: onSpec(({ spec }) => ({
     state: 'Running',
     runId: nextRunId(spec.runId),
-    granted: aGrant({ id: nextRunId(spec.runId) }),
+    granted: aGrant({ ...askedBy(spec.granted), id: nextRunId(spec.runId) }),
   })),
   isStartedWithoutGrant: onSpec(({ spec }) => ({ state: 'Running', runId: nextRunId(spec.runId) })),
   losesItsGrant: onSpec(() => ({ granted: aGrant({ uid: 'another' }) })),
@@ -96,6 +130,12 @@ const events = {
   waitsBriefly: (cluster) => ({ ...cluster, nowMs: cluster.nowMs + 3_000 }),
   waits: (cluster) => ({ ...cluster, nowMs: cluster.nowMs + 61_000 }),
 } satisfies Record<string, Event>
+const aQuery = fc.constantFrom<Asked[]>(
+  { probes: true },
+  { probes: true, query: { protocol: 'A2S', timeoutSeconds: 2 } },
+  { probes: true, query: { protocol: 'Http', timeoutSeconds: 2 } },
+  { probes: false, query: { protocol: 'Http', timeoutSeconds: 2 } },
+)
 const aPolicy = fc.constantFrom({}, tenant)
 const anEvent = fc.constantFrom(...(Object.keys(events) as (keyof typeof events)[]))
 
@@ -105,6 +145,7 @@ const look = (cluster: Cluster, world: World) => {
     plan({
       ...cluster,
       world,
+      queried: pod?.metadata.uid === cluster.askedUid ? cluster.queried : undefined,
       settings,
       route: 'unserved',
       serviceUnusedMs: Number.POSITIVE_INFINITY,
@@ -150,6 +191,7 @@ const execute = (cluster: Cluster, world: World, step: Step): Cluster => {
     case 'createPod':
       expect(cluster.pod, 'a second server').toBeUndefined()
       expect(cluster.policy.isClosed).toBeUndefined()
+      expect(JSON.stringify(buildPod(world, step.run, settings)).includes('readinessProbe')).toBe(hasProbes(step.run))
       if (cluster.policy.organization !== undefined && step.run.id !== world.status?.run?.id) {
         expect(world.spec.granted).toMatchObject({ id: step.run.id, uid: world.metadata.uid })
       }
@@ -232,37 +274,81 @@ const settle = (start: Cluster): Cluster => {
   throw new Error('The cluster did not settle in 25 reconciles.')
 }
 
-const aCluster = (strategy: 'Default' | 'ClusterIP' = 'Default', policy: PlanInput['policy'] = {}): Cluster => ({
+type Asked = { readonly probes: boolean; readonly query?: ServerQuery }
+
+const aCluster = (
+  strategy: 'Default' | 'ClusterIP' = 'Default',
+  policy: PlanInput['policy'] = {},
+  runtime: Asked = { probes: true },
+): Cluster => ({
   policy,
-  world: aWorld({ ...running, networking: { strategy }, granted: aGrant({ strategy }) }),
+  world: aWorld({ ...running, runtime, networking: { strategy }, granted: aGrant({ strategy, ...runtime }) }),
   pod: undefined,
   node: aNode(),
   service: undefined,
-  queue: undefined,
+  queried: undefined,
   nowMs: startMs,
   made: 0,
+  askedUid: undefined,
+  answeredUids: [],
 })
 
 /** Returns a status without the times of observations. */
 const timeless = (status: WorldStatus | undefined): unknown =>
   JSON.parse(JSON.stringify(status, (key, value) => (/Time$|At$/.test(key) || key === 'startedAt' ? undefined : value)))
 
+/** Checks that a server is Ready only after its answer if it must give one, and that the status shows no unknown counts. */
+const expectAnswered = ({ world, answeredUids }: Cluster): void => {
+  const { run, queue, conditions = [], deployment } = world?.status ?? {}
+  const isReadyWorld = conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
+  const responding = conditions.find(({ type }) => type === 'Responding')
+  if (isReadyWorld && run && awaitsAnswer(run))
+    expect(answeredUids, 'Ready without an answer').toContain(run.readyPodUid)
+  if (queue !== undefined) expect([isReadyWorld, responding?.status ?? 'True']).toEqual([true, 'True'])
+  if (responding !== undefined)
+    expect([run?.query !== undefined, deployment?.status]).toEqual([true, expect.not.stringMatching(/Stop|Error/)])
+  if (isReadyWorld && run?.query !== undefined) expect(responding).toBeDefined()
+}
+
+/** Settles after an event. An answer, or none, ends no Ready and changes no run. */
+const settleAfter = (name: keyof typeof events, before: Cluster): Cluster => {
+  const { status: was } = before.world ?? {}
+  const cluster = settle(events[name](before))
+  expectAnswered(cluster)
+  if (name in queryEvents && was?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')) {
+    const { status: is } = cluster.world ?? {}
+    const shown = (status: WorldStatus | undefined) => ({
+      ...status,
+      queue: undefined,
+      conditions: status?.conditions?.filter(({ type }) => type !== 'Responding'),
+    })
+    expect(shown(is)).toEqual(shown(was))
+  }
+  return cluster
+}
+
 describe('after any sequence of events', () => {
   test('reconciles settle, a further one writes nothing, and neither a second server is created nor a wanted one deleted', () => {
     fc.assert(
-      fc.property(fc.array(anEvent, { maxLength: 30 }), fc.boolean(), aPolicy, (names, withService, policy) => {
-        let cluster = settle(aCluster(withService ? 'ClusterIP' : 'Default', policy))
-        for (const name of names) cluster = settle(events[name](cluster))
-        const { world } = cluster
-        if (world === undefined) return
-        const again = look(cluster, world)
-        expect(again.steps).toEqual([])
-        expect(again.status).toEqual(world.status)
-        expect(isPaused(world)).toBe(false)
-        const { conditions = [], message = '' } = world.status ?? {}
-        const degraded = conditions.find(({ type, status }) => type === 'Degraded' && status === 'True')
-        expect(message, 'kubectl shows the cause').toContain(degraded?.message ?? '')
-      }),
+      fc.property(
+        fc.array(anEvent, { maxLength: 30 }),
+        fc.boolean(),
+        aPolicy,
+        aQuery,
+        (names, withService, policy, asked) => {
+          let cluster = settle(aCluster(withService ? 'ClusterIP' : 'Default', policy, asked))
+          for (const name of names) cluster = settleAfter(name, cluster)
+          const { world } = cluster
+          if (world === undefined) return
+          const again = look(cluster, world)
+          expect(again.steps).toEqual([])
+          expect(again.status).toEqual(world.status)
+          expect(isPaused(world)).toBe(false)
+          const { conditions = [], message = '' } = world.status ?? {}
+          const degraded = conditions.find(({ type, status }) => type === 'Degraded' && status === 'True')
+          expect(message, 'kubectl shows the cause').toContain(degraded?.message ?? '')
+        },
+      ),
       { numRuns: 1_000 },
     )
   })
@@ -273,8 +359,9 @@ describe('after any sequence of events', () => {
         fc.array(fc.tuple(anEvent, fc.constantFrom(skipsReconcile, executesAndCrashes)), { maxLength: 20 }),
         fc.constantFrom('Default' as const, 'ClusterIP' as const),
         aPolicy,
-        (sequence, strategy, policy) => {
-          let cluster = settle(aCluster(strategy, policy))
+        aQuery,
+        (sequence, strategy, policy, asked) => {
+          let cluster = settle(aCluster(strategy, policy, asked))
           for (const [name, after] of sequence) cluster = after(events[name](cluster))
           cluster = settle(cluster)
           const { world, pod, service } = cluster
@@ -291,6 +378,33 @@ describe('after any sequence of events', () => {
   })
 })
 
+test('after any sequence of answers, silences and restarts, a server is Ready since the first answer of its pod', () => {
+  const names = [
+    'becomesReady',
+    'isNoLongerReady',
+    'fails',
+    'isDeletedByHand',
+    'isGone',
+    'waitsBriefly',
+    'waits',
+  ] as const
+  const aName = fc.constantFrom(...names, ...(Object.keys(queryEvents) as (keyof typeof queryEvents)[]))
+  fc.assert(
+    fc.property(fc.array(aName, { maxLength: 30 }), aQuery, (sequence, asked) => {
+      let cluster = settle(aCluster('Default', {}, asked))
+      for (const name of sequence) cluster = settleAfter(name, cluster)
+      // Its pod is Ready and it answers, so nothing else is missing.
+      const { pod, world } = settleAfter('answers', settleAfter('becomesReady', cluster))
+      const { run, phase, conditions = [] } = world?.status ?? {}
+      if (pod === undefined || run?.endReason !== undefined || pod.metadata.deletionTimestamp !== undefined) return
+      expect(phase).toBe('Active')
+      expect(conditions.find(({ type }) => type === 'Ready')?.status).toBe('True')
+      expect(run?.readyPodUid).toBe(pod.metadata.uid)
+    }),
+    { numRuns: 300 },
+  )
+})
+
 test('the status does not depend on the order in which the objects of a running world are observed', () => {
   const parts: Record<string, Event> = {
     scheduled: onPod((pod) => ({ ...pod, spec: { nodeName: 'node-1' } })),
@@ -301,7 +415,7 @@ test('the status does not depend on the order in which the objects of a running 
       service: aService('LoadBalancer', { status: { loadBalancer: { ingress: [{ ip: '198.51.100.7' }] } } }),
     }),
     node: (cluster) => ({ ...cluster, node: aNode() }),
-    queue: (cluster) => ({ ...cluster, queue: { active: 3, queued: 1 } }),
+    queue: (cluster) => ({ ...cluster, queried: answered(3, 1), askedUid: cluster.pod?.metadata.uid }),
     again: (cluster) => cluster,
   }
   const start = {

@@ -17,10 +17,12 @@ import type { Pod } from '#operator/pods/pod.ts'
 import { endOf, notReadySince, readySince } from '#operator/pods/podState.ts'
 import { explainBlockedEnd, explainUnreachable, nextChangeMs } from '#operator/pods/termination.ts'
 import { publicPorts } from '#shared/domain/ports.ts'
+import { awaitsAnswer } from '#shared/domain/query.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
 import { failureMessages, lowerFirst } from '#shared/why/wording.ts'
 import type { Network } from './addresses.ts'
+import { explainAnswerWait } from './askedServer.ts'
 import { planEnded } from './ended.ts'
 import { explainForbidden } from './forbidden.ts'
 import { explainHostPortWait, rangeTooSmall, replaceAfterMs } from './hostPortWait.ts'
@@ -71,6 +73,8 @@ type OwnInput = ServerInput<OwnServer>
  *   lateRestart    not Ready in time after a loss  as failed
  *   portsTaken     its host ports are taken        replace it
  *   gettingReady   otherwise                       wait
+ *
+ * A server that has a query and no probes is Ready in these cases once its pod is and it has answered once. Later silence changes nothing.
  */
 export const planServer = (input: PlanInput, run: WorldRun, network: Network): Plan => {
   const server = observeServer(input, run.id)
@@ -163,14 +167,23 @@ const unreachable: Case<OwnInput, Plan> = (input) => {
   )
 }
 
+/** Returns when the server became Ready, in epoch milliseconds, or undefined while it is not. */
+const readyMs = ({ server: { pod }, run, queried, nowMs }: OwnInput): number | undefined => {
+  const since = readySince(pod)
+  if (since === undefined) return undefined
+  // Kubernetes rounds times down to seconds, so the time of the pod may be before the start of the run.
+  const podMs = Math.max(Date.parse(since), Date.parse(run.startedAt))
+  if (!awaitsAnswer(run)) return podMs
+  if (run.readyAt !== undefined && run.readyPodUid === pod.metadata.uid) return Math.max(podMs, Date.parse(run.readyAt))
+  return queried?.kind === 'answered' ? Math.max(podMs, nowMs) : undefined
+}
+
 const ready: Case<OwnInput, Plan> = (input) => {
   const { server, run, network } = input
-  const since = readySince(server.pod)
-  if (since === undefined || network.addresses === undefined) return undefined
-  // Kubernetes rounds times down to seconds, so the time of the pod may be before the start of the run.
-  const readyAt = toInstant(Math.max(Date.parse(since), Date.parse(run.startedAt)))
+  const sinceMs = readyMs(input)
+  if (sinceMs === undefined || network.addresses === undefined) return undefined
   return planWith(input, {
-    run: markReady(run, readyAt, server.pod.metadata.uid),
+    run: markReady(run, toInstant(sinceMs), server.pod.metadata.uid),
     phase: 'Active',
     deployment: 'Running',
     // A simulated node writes to this field that no container runs.
@@ -185,7 +198,7 @@ const ready: Case<OwnInput, Plan> = (input) => {
 
 const noAddress: Case<OwnInput, Plan> = (input) => {
   const { server, run, network } = input
-  if (readySince(server.pod) === undefined) return undefined
+  if (readyMs(input) === undefined) return undefined
   const outcome = startingOutcome(input, run, network.missing ?? startingDiagnosis, server.pod)
   return planWith(input, run.readyAt === undefined ? outcome : { ...outcome, deployment: 'Running' })
 }
@@ -210,7 +223,7 @@ const noLongerReady: Case<OwnInput, Plan> = (input) => {
 const lateRestart: Case<OwnInput, Plan> = (input) => {
   const { server, run, settings } = input
   if (run.readyAt === undefined || !(ageMs(input) >= settings.startDeadlineMs)) return undefined
-  const why = explainWait(input)
+  const why = explainWait(input, true)
   const disrupted = explainHostPortWait(input, server.pod, run) !== undefined
   const message = `The restarted server was not ready in time: ${lowerFirst(why.message)}`
   return planLoss(input, { ...why, reason: 'NotReadyInTime', message, serious: true, disrupted })
@@ -223,9 +236,11 @@ const portsTaken: Case<OwnInput, Plan> = (input) => {
   return planWith(input, outcome, { steps: [{ verb: 'replacePod', pod: server.pod, run }] })
 }
 
-/** Returns why a server is not Ready yet. */
-const explainWait = ({ server: { pod }, ...input }: OwnInput): Diagnosis =>
-  explainHostPortWait(input, pod, input.run) ?? explainWaiting(pod, 'server')
+/** Returns why a server is not Ready yet, or why it was not before its time `isOver`. */
+const explainWait = ({ server: { pod }, ...input }: OwnInput, isOver = false): Diagnosis =>
+  explainHostPortWait(input, pod, input.run) ??
+  explainAnswerWait(input, input.run, pod, isOver) ??
+  explainWaiting(pod, 'server')
 
 const gettingReady = (input: OwnInput): Plan => {
   const { world, server, run, settings } = input

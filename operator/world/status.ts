@@ -1,5 +1,11 @@
-import { maxMessageLength, updateConditions, type Verdict } from '#operator/lifecycle/conditions.ts'
+import {
+  type ConditionState,
+  maxMessageLength,
+  updateConditions,
+  type Verdict,
+} from '#operator/lifecycle/conditions.ts'
 import { toInstant } from '#operator/lifecycle/duration.ts'
+import { findCondition } from '#operator/lifecycle/events.ts'
 import { joinSentences } from '#operator/lifecycle/message.ts'
 import { type Actions, buildPlan } from '#operator/lifecycle/plan.ts'
 import type { Pod } from '#operator/pods/pod.ts'
@@ -8,6 +14,7 @@ import type { DeploymentStatus, WorldPhase } from '#shared/enumerations.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
+import { awaits, waitForAnswer } from './askedServer.ts'
 import { hasEndedInError } from './run.ts'
 import { isPodDeletion, type Plan, type PlanInput, type Step } from './step.ts'
 
@@ -61,7 +68,12 @@ const statusOf = (input: PlanInput, outcome: Outcome): WorldStatus => {
       deployment: deploymentOf(input, outcome),
       previousDeployment: previousDeploymentOf(world, run),
     }),
-    conditions: updateConditions(world.status?.conditions, outcome, { observedGeneration, nowMs }),
+    conditions: updateConditions(
+      world.status?.conditions,
+      outcome,
+      { observedGeneration, nowMs },
+      respondingOf(input, outcome),
+    ),
   }
 }
 
@@ -97,11 +109,38 @@ const deploymentOf = ({ world, pod, nowMs }: PlanInput, outcome: Outcome): World
   }
 }
 
-/** Returns the last report of the Ready server. A first report of 0 and 0 counts as no report, which saves a write. */
-const queueOf = ({ world, queue: reported }: PlanInput, { ready, pod }: Outcome): WorldStatus['queue'] | undefined => {
+/** Returns the status if it is about that pod. */
+const statusOfPod = ({ status }: World, { metadata }: Pod): WorldStatus | undefined =>
+  status?.deployment?.externalId === metadata.uid ? status : undefined
+
+/**
+ * Returns the last report of the Ready server, and none while it does not answer. Without a query, a first report of 0 and 0 counts as no
+ * report, which saves a write.
+ */
+const queueOf = ({ world, queried }: PlanInput, { ready, pod, run }: Outcome): WorldStatus['queue'] | undefined => {
   if (ready !== true || pod === undefined) return undefined
-  const recorded = world.status?.deployment?.externalId === pod.metadata.uid ? world.status?.queue : undefined
-  const queue = reported ?? recorded
-  const isEmpty = queue?.active === 0 && queue.queued === 0
-  return recorded === undefined && isEmpty ? undefined : queue
+  const recorded = statusOfPod(world, pod)?.queue
+  if (queried?.kind !== 'answered') return queried === undefined ? recorded : undefined
+  const { active, queued } = queried.queue
+  const isFirst = recorded === undefined && run?.query === undefined
+  return isFirst && active === 0 && queued === 0 ? undefined : queried.queue
+}
+
+/**
+ * Returns the condition Responding of a server with a query, while it is Ready or awaited. Until this process knows, it stays as it is
+ * on record.
+ */
+const respondingOf = ({ world, queried }: PlanInput, { ready, pod, run }: Outcome): ConditionState[] => {
+  if (run?.query === undefined || pod === undefined || !(ready === true || awaits(run, pod))) return []
+  const type = 'Responding'
+  if (queried?.kind === 'unanswered') return [{ type, holds: false, reason: queried.reason, message: queried.why }]
+  if (queried?.kind === 'answered') {
+    const { note } = queried
+    return [{ type, holds: true, reason: note === undefined ? 'Answered' : 'CountsCorrected', message: note ?? '' }]
+  }
+  const recorded = findCondition(statusOfPod(world, pod) ?? {}, type)
+  if (recorded === undefined)
+    return [{ type, holds: 'Unknown', reason: 'NoAnswerYet', message: waitForAnswer(run, pod) }]
+  const { status, reason = '', message = '' } = recorded
+  return [{ type, holds: status === 'Unknown' ? status : status === 'True', reason, message }]
 }

@@ -6,9 +6,10 @@ import type { Pod } from '#operator/pods/pod.ts'
 import type { Service, ServicePort } from '#operator/pods/service.ts'
 import type { DeletePod } from '#operator/pods/termination.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
-import type { World, WorldQueue, WorldRun, WorldStatus } from '#shared/resources/world.ts'
+import type { World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import type { OwnHostPorts } from './hostPorts.ts'
 import type { AllotPorts } from './portPools.ts'
+import type { QueryResult } from './query/answer.ts'
 import type { WorldSettings } from './settings.ts'
 
 /** A write to the cluster. The executor decides nothing. */
@@ -62,8 +63,8 @@ export type PlanInput = {
   readonly route: HttpRoute | 'unserved' | undefined
   /** The time for which this process has seen that service without the pod of its run. */
   readonly serviceUnusedMs: number
-  /** The last queue report of this pod's server to this process. */
-  readonly queue: WorldQueue | undefined
+  /** The knowledge of this process about this pod's server, from polls. */
+  readonly queried: QueryResult | undefined
   readonly policy: NamespacePolicy
   readonly settings: WorldSettings
   readonly nowMs: number

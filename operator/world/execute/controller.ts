@@ -78,7 +78,7 @@ export const createWorldController = (options: Options) => {
     ask: options.askServer,
     clock,
     random,
-    changed: (key) => controller.enqueue(key, { priority: 'low' }),
+    changed: (key, isFirst) => controller.enqueue(key, { priority: isFirst ? 'normal' : 'low' }),
     timing: { intervalMs: options.queuePollMs, writeMs: options.queueWriteMs },
   })
   const deps = {

@@ -73,16 +73,14 @@ export const createWorldMetrics = (registry: Registry, now: () => number): World
   for (const reason of runEndReasons) ended.inc({ reason }, 0)
 
   const observe = (world: World, { reason }: EventInput): void => {
-    const { status } = world
+    const { run } = world.status ?? {}
     if (reason === 'Restarted') restarts.inc()
     if ((runEndReasons as readonly string[]).includes(reason)) ended.inc({ reason })
-    const startedAt = status?.run?.startedAt
-    const isFirst = status?.run?.readyAt === undefined
-    if (reason === 'Ready' && startedAt !== undefined && isFirst) {
-      starts.observe(Math.max(0, (now() - Date.parse(startedAt)) / 1_000))
+    if (reason === 'Ready' && run !== undefined && run.readyAt === undefined) {
+      starts.observe(Math.max(0, (now() - Date.parse(run.startedAt)) / 1_000))
       const pod = podOf(world)
       if (pod !== undefined) {
-        for (const { stage, seconds } of stageSeconds(startedAt, pod, now())) stages.observe({ stage }, seconds)
+        for (const { stage, seconds } of stageSeconds(run, pod, now())) stages.observe({ stage }, seconds)
       }
     }
   }

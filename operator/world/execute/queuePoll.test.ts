@@ -4,34 +4,43 @@ import { afterEach, expect, test } from 'vitest'
 import type { WorldQueue } from '#shared/resources/world.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import type { AskServer } from './askServer.ts'
-import { createQueuePoll, type QueuePoll } from './queuePoll.ts'
+import { createQueuePoll, type PolledServer, type QueuePoll } from './queuePoll.ts'
 
 let poll: QueuePoll | undefined
 afterEach(() => poll?.close())
 
-type Answer = WorldQueue | undefined | 'never'
+type Answer = WorldQueue | { readonly fault: string } | undefined | 'never'
 
 /** Starts a poll of servers. The test sets the response of each address. */
 const startPoll = (answers: Record<string, () => Answer>, parallel = 32, intervalMs = 5_000) => {
   const clock = createFakeClock()
   const asked: string[] = []
+  const askedAtMs: number[] = []
   const changed: string[] = []
-  let underWay = 0
+  const first: string[] = []
+  const underWay = new Set<string>()
   let most = 0
-  const ask: AskServer = async (url, signal) => {
-    asked.push(url)
-    underWay += 1
-    most = Math.max(most, underWay)
-    const answer = answers[new URL(url).hostname]?.()
-    const result = answer === 'never' ? await once(signal, 'abort').then(() => undefined) : answer
-    underWay -= 1
-    return result
+  const ask: AskServer = async ({ host }, signal) => {
+    asked.push(host)
+    askedAtMs.push(clock.monotonic())
+    expect(underWay, 'no server is asked twice at once').not.toContain(host)
+    underWay.add(host)
+    most = Math.max(most, underWay.size)
+    const answer = answers[host]?.()
+    if (answer === 'never') await once(signal, 'abort')
+    underWay.delete(host)
+    if (answer === 'never' || answer === undefined) return undefined
+    if ('fault' in answer) return { kind: 'fault', fault: answer.fault }
+    return { kind: 'report', report: { players: answer.active, queued: answer.queued } }
   }
   const made = createQueuePoll({
     ask,
     clock,
     random: () => 0,
-    changed: (key: string) => changed.push(key),
+    changed: (key, isFirst) => {
+      changed.push(key)
+      if (isFirst) first.push(key)
+    },
     timing: { intervalMs, parallel, parallelRetries: 1 },
   })
   poll = made
@@ -42,10 +51,30 @@ const startPoll = (answers: Record<string, () => Answer>, parallel = 32, interva
       for (let settled = 0; settled < 20; settled += 1) await turn()
     }
   }
-  return { poll: made, clock, asked, changed, advance, most: () => most }
+  return { poll: made, clock, asked, askedAtMs, changed, first, advance, most: () => most }
 }
 const says = (active: number, queued: number) => (): WorldQueue => ({ active, queued })
-const server = (host: string, podUid = 'pod') => ({ podUid, host, capacity: 30, recorded: undefined })
+const empty: WorldQueue = { active: 0, queued: 0 }
+/** A server of which the status shows the queue, by default an empty one. */
+const server = (host: string, podUid = 'pod', recorded: WorldQueue | undefined = empty): PolledServer => ({
+  podUid,
+  host,
+  capacity: 30,
+  query: { protocol: 'A2S', port: 27_015, timeoutMs: 2_000 },
+  isAwaited: false,
+  recorded,
+})
+/** A server that is Ready once it has answered. */
+const awaited = (host: string): PolledServer => ({ ...server(host), recorded: undefined, isAwaited: true })
+/** Returns addresses of as many servers. */
+const hostsOf = (number: number, prefix = '10.0'): string[] =>
+  Array.from({ length: number }, (_, at) => `${prefix}.${Math.floor(at / 250)}.${at % 250}`)
+const queueOf = (active: number, queued: number) => ({ kind: 'answered', queue: { active, queued } })
+const silence = {
+  kind: 'unanswered',
+  reason: 'NoAnswer',
+  why: 'The server has not answered the query A2S at UDP port 27015 for 3 polls. Check runtime.query and that the server listens on that port.',
+}
 
 test('polls a server every five seconds and reports only changed numbers', async () => {
   let players = 0
@@ -54,12 +83,12 @@ test('polls a server every five seconds and reports only changed numbers', async
   await advance(10_000)
   expect(asked.length).toBeGreaterThanOrEqual(2)
   expect(asked.length).toBeLessThanOrEqual(3)
-  expect(asked[0]).toBe('http://10.0.0.1:8080/readyz')
+  expect(asked[0]).toBe('10.0.0.1')
   expect(changed).toEqual([])
   players = 7
   await advance(6_000)
   expect(changed).toEqual(['w'])
-  expect(poll.report('w', 'pod')).toEqual({ active: 7, queued: 0 })
+  expect(poll.report('w', 'pod')).toEqual(queueOf(7, 0))
 })
 
 test('reports a server whose numbers always change at most once in 15 seconds', async () => {
@@ -82,9 +111,9 @@ test('reports the last numbers of a server, even if they do not change again', a
   await advance(5_000)
   players = 6
   await advance(5_000)
-  expect(poll.report('w', 'pod')).toEqual({ active: 5, queued: 0 })
+  expect(poll.report('w', 'pod')).toEqual(queueOf(5, 0))
   await advance(11_000)
-  expect(poll.report('w', 'pod')).toEqual({ active: 6, queued: 0 })
+  expect(poll.report('w', 'pod')).toEqual(queueOf(6, 0))
 })
 
 test.each<[string, WorldQueue]>([
@@ -98,20 +127,22 @@ test.each<[string, WorldQueue]>([
   await advance(5_000)
   now = then
   await advance(5_500)
-  expect(poll.report('w', 'pod')).toEqual(then)
+  expect(poll.report('w', 'pod')).toEqual({ kind: 'answered', queue: then })
 })
 
 test.each<[string, () => Answer]>([
   ['gives no usable answer', () => undefined],
   ['never answers', () => 'never'],
+  ['sends something else', () => ({ fault: 'is too short' })],
 ])('asks a server that %s at growing intervals of at most five minutes', async (_, answer) => {
-  const { poll, asked, changed, advance } = startPoll({ '10.0.0.1': answer })
+  const { poll, asked, askedAtMs, changed, advance } = startPoll({ '10.0.0.1': answer })
   poll.start('w', server('10.0.0.1'))
   await advance(3_600_000)
-  // Backoffs of 20 and 80 seconds, then of 300: 14 requests in an hour, instead of the 720 of a server that answers.
-  expect(asked.length).toBeLessThanOrEqual(15)
-  expect(asked.length).toBeGreaterThanOrEqual(13)
-  expect(changed).toEqual([])
+  const waits = askedAtMs.slice(1).map((atMs, at) => Math.round((atMs - (askedAtMs[at] ?? 0)) / 5_000) * 5)
+  expect(waits.slice(0, 6)).toEqual([5, 5, 20, 80, 300, 300])
+  expect(asked.length).toBe(16)
+  expect(changed).toEqual(['w'])
+  expect(poll.report('w', 'pod')?.kind).toBe('unanswered')
 })
 
 test.each<[string, () => Answer]>([
@@ -157,7 +188,7 @@ test('retries silent servers separately, so that others are still polled every f
   const before = asked.length
   await advance(60_000)
   const [answering, others] = [0, 0].map((_, at) =>
-    asked.slice(before).filter((url) => url.includes('10.0.0.1:') === (at === 0)),
+    asked.slice(before).filter((host) => (host === '10.0.0.1') === (at === 0)),
   )
   expect(answering?.length).toBeGreaterThanOrEqual(11)
   // Retries run one at a time, for two seconds each.
@@ -197,13 +228,13 @@ test('polls a server every five seconds beside 2,000 that do not respond', async
   await advance(60_000)
   const before = asked.length
   await advance(60_000)
-  expect(asked.slice(before).filter((url) => url.includes('//10.1.0.1:'))).toHaveLength(12)
+  expect(asked.slice(before).filter((host) => host === '10.1.0.1')).toHaveLength(12)
 })
 
 test('reports after a restart only numbers that differ from the status', async () => {
   const { poll, changed, advance } = startPoll({ '10.0.0.1': says(3, 1), '10.0.0.2': says(0, 0) })
-  poll.start('same', { ...server('10.0.0.1'), recorded: { active: 3, queued: 1 } })
-  poll.start('left', { ...server('10.0.0.2'), recorded: { active: 3, queued: 1 } })
+  poll.start('same', server('10.0.0.1', 'pod', { active: 3, queued: 1 }))
+  poll.start('left', server('10.0.0.2', 'pod', { active: 3, queued: 1 }))
   await advance(1_000)
   expect(changed).toEqual(['left'])
 })
@@ -231,9 +262,121 @@ test('shares timers between servers, and leaves none when the last server is sto
   expect(clock.pending).toBe(0)
 })
 
-test('puts an IPv6 address in brackets', async () => {
-  const { poll, asked, advance } = startPoll({ '[fd00::1]': says(0, 0) })
-  poll.start('w', server('fd00::1'))
+test('reports any first answer if the status shows no queue', async () => {
+  const { poll, changed, first, advance } = startPoll({ '10.0.0.1': says(0, 0) })
+  poll.start('w', { ...server('10.0.0.1'), recorded: undefined })
+  await advance(1_000)
+  expect([changed, first]).toEqual([['w'], []])
+  expect(poll.report('w', 'pod')).toEqual(queueOf(0, 0))
+})
+
+test('keeps the last numbers of a server until three polls in a row got no usable answer', async () => {
+  let answer: Answer = { active: 3, queued: 0 }
+  const { poll, changed, advance } = startPoll({ '10.0.0.1': () => answer })
+  poll.start('w', server('10.0.0.1'))
   await advance(500)
-  expect(asked).toEqual(['http://[fd00::1]:8080/readyz'])
+  for (const failure of [undefined, { fault: 'has 3 bytes' }]) {
+    answer = failure
+    await advance(10_000)
+    answer = { active: 3, queued: 0 }
+    await advance(10_000)
+  }
+  expect(changed).toEqual(['w'])
+  answer = undefined
+  await advance(15_500)
+  expect(changed).toEqual(['w', 'w'])
+  expect(poll.report('w', 'pod')).toEqual(silence)
+  answer = { active: 3, queued: 0 }
+  await advance(20_500)
+  expect(changed).toEqual(['w', 'w', 'w'])
+  expect(poll.report('w', 'pod')).toEqual(queueOf(3, 0))
+})
+
+test('says why answers are of no use, with the number of their protocol and port', async () => {
+  let fault = 'has 3 bytes'
+  const { poll, changed, advance } = startPoll({ '10.0.0.1': () => ({ fault }) })
+  poll.start('w', server('10.0.0.1'))
+  await advance(10_500)
+  expect(poll.report('w', 'pod')).toMatchObject({
+    reason: 'UnknownAnswer',
+    why: 'The answer at UDP port 27015 is not one of A2S: it has 3 bytes. Check that runtime.query names the protocol that the server speaks at that port.',
+  })
+  fault = 'has 4 bytes'
+  await advance(20_500)
+  expect(poll.report('w', 'pod')).toMatchObject({ why: expect.stringContaining('has 4 bytes') })
+  expect(changed).toEqual(['w', 'w'])
+})
+
+test('shows that a server reports more players than its world has room for', async () => {
+  const { poll, advance } = startPoll({ '10.0.0.1': says(90, 0) })
+  poll.start('w', server('10.0.0.1'))
+  await advance(500)
+  expect(poll.report('w', 'pod')).toEqual({ ...queueOf(30, 0), note: expect.stringContaining('90') })
+})
+
+test('asks an awaited server every second until it answers, reports that at once, and then asks it every five seconds', async () => {
+  let answer: Answer
+  const { poll, asked, changed, first, advance } = startPoll({ '10.0.0.1': () => answer })
+  poll.start('w', awaited('10.0.0.1'))
+  await advance(60_000)
+  expect(asked.length).toBeGreaterThanOrEqual(48)
+  expect(asked.length).toBeLessThanOrEqual(61)
+  expect([changed, poll.report('w', 'pod')]).toEqual([['w'], silence])
+  answer = { active: 0, queued: 0 }
+  await advance(1_500)
+  expect([changed, first]).toEqual([['w', 'w'], ['w']])
+  expect(poll.report('w', 'pod')).toEqual(queueOf(0, 0))
+  poll.start('w', { ...awaited('10.0.0.1'), isAwaited: false })
+  const before = asked.length
+  await advance(60_000)
+  expect(asked.length - before).toBeLessThanOrEqual(12)
+  expect(asked.length - before).toBeGreaterThanOrEqual(11)
+  expect(first).toEqual(['w'])
+})
+
+test('asks a server that is not awaited any more every five seconds, and then less often', async () => {
+  const { poll, asked, advance } = startPoll({})
+  poll.start('w', awaited('10.0.0.1'))
+  await advance(10_000)
+  poll.start('w', { ...awaited('10.0.0.1'), isAwaited: false })
+  const before = asked.length
+  await advance(290_000)
+  expect(asked.length - before).toBeLessThanOrEqual(4)
+})
+
+test('asks 1,000 awaited servers every five seconds, so that it sends 200 requests a second', async () => {
+  const hosts = hostsOf(1_000)
+  const { poll, asked, advance } = startPoll({})
+  for (const host of hosts) poll.start(host, awaited(host))
+  await advance(5_000)
+  const before = asked.length
+  await advance(20_000)
+  expect(asked.length - before).toBeLessThanOrEqual(4 * hosts.length)
+  expect(asked.length - before).toBeGreaterThanOrEqual(3.6 * hosts.length)
+})
+
+test('leaves half of the requests to servers that answer, and asks these every five seconds if that is enough', async () => {
+  const waiting = hostsOf(2_000, '10.1')
+  const hosts = hostsOf(500)
+  const { poll, asked, advance } = startPoll(Object.fromEntries(hosts.map((host) => [host, says(0, 0)])))
+  for (const host of hosts) poll.start(host, server(host))
+  for (const host of waiting) poll.start(host, awaited(host))
+  await advance(20_000)
+  const before = asked.length
+  await advance(40_000)
+  const since = asked.slice(before)
+  expect(since.filter((host) => host.startsWith('10.0.')).length).toBe(8 * hosts.length)
+  expect(since.length).toBeLessThanOrEqual(40 * 200)
+  expect(since.length).toBeGreaterThanOrEqual(40 * 180)
+})
+
+test('polls a server every five seconds beside 500 awaited ones that never answer', async () => {
+  const waiting = hostsOf(500, '10.1')
+  const answers = Object.fromEntries(waiting.map((host) => [host, () => 'never' as const]))
+  const { poll, asked, advance, most } = startPoll({ ...answers, '10.0.0.1': says(0, 0) })
+  for (const host of waiting) poll.start(host, awaited(host))
+  poll.start('w', server('10.0.0.1'))
+  await advance(60_000)
+  expect(asked.filter((host) => host === '10.0.0.1').length).toBeGreaterThanOrEqual(11)
+  expect(most()).toBeLessThanOrEqual(128 + 1)
 })

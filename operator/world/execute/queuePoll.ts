@@ -1,10 +1,16 @@
-import type { Clock, Timer } from '#shared/clock.ts'
-import { healthPort } from '#shared/domain/ports.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { Clock } from '#shared/clock.ts'
+import type { ServerQuery } from '#shared/domain/query.ts'
 import type { SharedQueue } from '#shared/fairQueue.ts'
 import { namespaceOfKey } from '#shared/kube/pace.ts'
 import type { WorldQueue } from '#shared/resources/world.ts'
 import { createTurns } from '#shared/turns.ts'
+import type { QueryResult, ServerAnswer } from '../query/answer.ts'
+import { toQueue } from '../query/queue.ts'
+import { toUnanswered, unansweredPolls } from '../query/unanswered.ts'
 import type { AskServer } from './askServer.ts'
+import { createPollPace, type PollKind, type PollPace } from './pollPace.ts'
+import { createSchedule } from './pollSchedule.ts'
 
 /** A server whose queue is polled. */
 export type PolledServer = {
@@ -12,58 +18,56 @@ export type PolledServer = {
   readonly host: string
   /** The number of players with which the world is full. */
   readonly capacity: number
-  /** The queue in the world's status. */
+  readonly query: { readonly protocol: ServerQuery['protocol']; readonly port: number; readonly timeoutMs: number }
+  /** The server is Ready once it has answered. */
+  readonly isAwaited: boolean
+  /** The queue that the world's status shows. Undefined if it shows none, so that any answer is news. */
   readonly recorded: WorldQueue | undefined
 }
 
-/** Polls the queues of the servers of Active worlds. */
+/** Polls the queues of servers. */
 export type QueuePoll = {
-  /** Starts to poll a world's server. A poll of the same server continues. */
+  /** Starts to poll a world's server. A poll of the same server continues, with the present `isAwaited`. */
   start(key: string, server: PolledServer): void
   stop(key: string): void
-  /** Returns the queue that the status is to show for that pod, if it has reported one. */
-  report(key: string, podUid: string): WorldQueue | undefined
+  /** Returns what the status is to show for that pod, if this process knows it yet. */
+  report(key: string, podUid: string): QueryResult | undefined
   /** Stops all polls for good. */
   close(): void
 }
 
 /** The timing of a poll, in milliseconds, and its limits. */
-export type QueuePollTiming = {
-  readonly intervalMs: number
-  /** The interval grows fourfold up to this while a server does not respond. A longer interval stays as it is. */
-  readonly maxIntervalMs: number
-  /** The maximum number of requests per second to servers that respond, on average. With more of these, the interval is longer. */
-  readonly maxPerSecond: number
-  /** The maximum number of requests per second to servers that do not respond, on average. */
-  readonly maxRetriesPerSecond: number
-  readonly timeoutMs: number
-  /** The minimum time between two reports, unless the world becomes full or empty or stops being so. */
+export type QueuePollTiming = PollPace & {
+  /** The minimum time between two reports, unless users wait for one. */
   readonly writeMs: number
   /** The maximum number of concurrent requests, over all worlds. */
   readonly parallel: number
   /** The maximum number of concurrent requests to servers that did not respond to the last one. */
   readonly parallelRetries: number
+  /** The maximum number of concurrent requests to awaited servers. Most of these wait for the whole timeout. */
+  readonly parallelAwaited: number
 }
 
 const defaultTiming: QueuePollTiming = {
   intervalMs: 5_000,
+  awaitedMs: 1_000,
   maxIntervalMs: 300_000,
   maxPerSecond: 200,
   maxRetriesPerSecond: 25,
-  timeoutMs: 2_000,
   writeMs: 15_000,
   parallel: 32,
   parallelRetries: 4,
+  parallelAwaited: 128,
 }
-/** Polls that are due in the same slot share a timer, since one for each of 20,000 servers takes megabytes. */
-const slotMs = 250
-const urlOf = (host: string): string => `http://${host.includes(':') ? `[${host}]` : host}:${healthPort}/readyz`
 
-type Polled = PolledServer & {
+type Polled = Omit<PolledServer, 'isAwaited'> & {
   readonly key: string
+  isAwaited: boolean
+  kind: PollKind
+  /** The number of polls in a row without a usable answer. */
   failures: number
   /** The last report, and its time. */
-  reported: WorldQueue | undefined
+  reported: QueryResult | undefined
   reportedAtMs: number
   /** The slot of the next poll, which `createSchedule` sets. */
   slot: number
@@ -72,78 +76,73 @@ type Polled = PolledServer & {
 }
 
 /**
- * Creates a poll of `GET /readyz` on the health port. `changed` is called when a server's numbers differ from the last
- * reported ones: at once if the world becomes or stops being full or empty, otherwise at most once in `writeMs`.
+ * Creates a poll that asks each server for its players. `changed` is called when the result differs from the last reported one: at
+ * once for the first answer of an awaited server (`isFirst`), when answers stop or come back, and if the world becomes or stops being
+ * full or empty; otherwise at most once in `writeMs`.
  */
 export const createQueuePoll = (options: {
   ask: AskServer
   clock: Clock
   random: () => number
-  changed: (key: string) => void
+  changed: (key: string, isFirst: boolean) => void
   timing?: Partial<QueuePollTiming>
 }): QueuePoll => {
   const { clock, random } = options
   const timing = { ...defaultTiming, ...options.timing }
   const servers = new Map<string, Polled>()
-  const requests = createPollTurns('readiness polls', timing.parallel)
-  const retries = createPollTurns('readiness retries', timing.parallelRetries)
+  const pace = createPollPace(timing)
+  const turns: Record<PollKind, ReturnType<typeof createPollTurns>> = {
+    answering: createPollTurns('readiness polls', timing.parallel),
+    silent: createPollTurns('readiness retries', timing.parallelRetries),
+    awaited: createPollTurns('first polls', timing.parallelAwaited),
+  }
   const schedule = createSchedule<Polled>(clock, (server) => {
-    const run = server.failures === 0 ? requests : retries
-    void run(namespaceOfKey(server.key), () => poll(server))
+    void turns[server.kind](namespaceOfKey(server.key), () => poll(server))
   })
-  let responding = 0
-
-  const intervalMs = (): number => Math.max(timing.intervalMs, (responding * 1_000) / timing.maxPerSecond)
-  const retryMs = (failures: number): number => {
-    const backoffMs = Math.min(timing.intervalMs * 4 ** Math.min(failures, 10), timing.maxIntervalMs)
-    const silent = servers.size - responding
-    return Math.max(timing.intervalMs, backoffMs, (silent * 1_000) / timing.maxRetriesPerSecond)
-  }
-  const setFailures = (server: Polled, failures: number): void => {
-    responding += Number(failures === 0) - Number(server.failures === 0)
-    server.failures = failures
-  }
   const isStopped = (server: Polled): boolean => servers.get(server.key) !== server
   const poll = async (server: Polled): Promise<void> => {
     if (isStopped(server)) return
     const abort = new AbortController()
-    const timeout = clock.setTimeout(() => abort.abort(), timing.timeoutMs)
+    const timeout = clock.setTimeout(() => abort.abort(), server.query.timeoutMs)
     server.abort = abort
-    const now = await options.ask(urlOf(server.host), abort.signal)
+    const { protocol, port } = server.query
+    const answer = await options.ask({ protocol, host: server.host, port }, abort.signal)
     timeout.cancel()
     server.abort = undefined
     if (isStopped(server)) return
-    setFailures(server, now === undefined ? server.failures + 1 : 0)
-    schedule.add(server, server.failures === 0 ? intervalMs() : retryMs(server.failures))
-    if (now === undefined || !isWorthReporting(server, now)) return
-    server.reported = now
-    server.reportedAtMs = clock.monotonic()
-    options.changed(server.key)
-  }
-  const isWorthReporting = ({ reported, recorded, reportedAtMs, capacity }: Polled, now: WorldQueue): boolean => {
-    const last = reported ?? recorded ?? { active: 0, queued: 0 }
-    if (now.active === last.active && now.queued === last.queued) return false
-    return levelOf(now, capacity) !== levelOf(last, capacity) || clock.monotonic() - reportedAtMs >= timing.writeMs
+    const result = toResult(server, answer)
+    server.failures = result.kind === 'answered' ? 0 : server.failures + 1
+    const isFirst = isAwaitedStill(server) && result.kind === 'answered'
+    const isNews = isFirst || isWorthReporting(server, result, clock.monotonic() - server.reportedAtMs < timing.writeMs)
+    if (isNews) Object.assign(server, { reported: result, reportedAtMs: clock.monotonic() })
+    pace.assign(server, kindOf(server))
+    schedule.add(server, pace.delayMs(server))
+    if (isNews) options.changed(server.key, isFirst)
   }
   const stop = (key: string): void => {
     const server = servers.get(key)
     if (server === undefined) return
     servers.delete(key)
-    if (server.failures === 0) responding -= 1
+    pace.remove(server)
     schedule.remove(server)
     server.abort?.abort()
   }
   return {
     start: (key, server) => {
       const present = servers.get(key)
-      if (present?.podUid === server.podUid && present.host === server.host) return
+      if (present?.podUid === server.podUid && present.host === server.host) {
+        present.isAwaited = server.isAwaited
+        pace.assign(present, kindOf(present))
+        return
+      }
       stop(key)
-      const reportedAtMs = clock.monotonic()
-      const polled = { ...server, key, failures: 0, reported: undefined, reportedAtMs, slot: 0, abort: undefined }
+      const unpolled = { failures: 0, reported: undefined, reportedAtMs: clock.monotonic(), slot: 0, abort: undefined }
+      const kind = server.isAwaited ? 'awaited' : 'answering'
+      const polled: Polled = { ...server, ...unpolled, key, kind }
       servers.set(key, polled)
-      responding += 1
+      pace.add(polled)
       // Polls that begin together, as after a restart, spread over the interval.
-      schedule.add(polled, random() * intervalMs())
+      schedule.add(polled, random() * pace.delayMs(polled))
     },
     stop,
     report: (key, podUid) => {
@@ -156,42 +155,34 @@ export const createQueuePoll = (options: {
   }
 }
 
-/** Returns the level of a queue. A change of the level is reported at once, because users wait for it. */
-const levelOf = ({ active, queued }: WorldQueue, capacity: number): 'empty' | 'open' | 'full' => {
-  if (active === 0 && queued === 0) return 'empty'
-  return active >= capacity ? 'full' : 'open'
+const isAwaitedStill = ({ isAwaited, reported }: Polled): boolean => isAwaited && reported?.kind !== 'answered'
+
+const kindOf = (server: Polled): PollKind => {
+  if (isAwaitedStill(server)) return 'awaited'
+  return server.failures === 0 ? 'answering' : 'silent'
 }
 
-/** Calls `run` for each item when it is due, up to `slotMs` later. An item is in the schedule at most once. */
-const createSchedule = <T extends { slot: number }>(clock: Clock, run: (item: T) => void) => {
-  type Slot = { readonly timer: Timer; readonly due: Set<T> }
-  const slots = new Map<number, Slot>()
-  const open = (at: number): Slot => {
-    const due = new Set<T>()
-    const timer = clock.setTimeout(
-      () => {
-        slots.delete(at)
-        for (const item of due) run(item)
-      },
-      at * slotMs - clock.monotonic(),
-    )
-    slots.set(at, { timer, due })
-    return { timer, due }
-  }
-  return {
-    add: (item: T, delayMs: number): void => {
-      item.slot = Math.ceil((clock.monotonic() + delayMs) / slotMs)
-      const { due } = slots.get(item.slot) ?? open(item.slot)
-      due.add(item)
-    },
-    remove: (item: T): void => {
-      const slot = slots.get(item.slot)
-      slot?.due.delete(item)
-      if (slot?.due.size !== 0) return
-      slot.timer.cancel()
-      slots.delete(item.slot)
-    },
-  }
+const toResult = ({ query, capacity }: Polled, answer: ServerAnswer | undefined): QueryResult =>
+  answer?.kind === 'report'
+    ? { kind: 'answered', ...toQueue(answer.report, capacity) }
+    : toUnanswered(query, answer?.fault)
+
+/** Reports whether a result is to be reported now. If it `mayWait`, only a change that users wait for is. */
+const isWorthReporting = (server: Polled, now: QueryResult, mayWait: boolean): boolean => {
+  const { failures, reported, recorded, capacity } = server
+  if (now.kind === 'unanswered' && failures < unansweredPolls) return false
+  const last = reported ?? (recorded && { kind: 'answered', queue: recorded })
+  if (last === undefined) return true
+  if (isDeepStrictEqual(now, last)) return false
+  return !mayWait || levelOf(now, capacity) !== levelOf(last, capacity)
+}
+
+/** Returns the level of a queue. A change of the level is reported at once, because users wait for it. */
+const levelOf = (result: QueryResult, capacity: number): 'unknown' | 'empty' | 'open' | 'full' => {
+  if (result.kind === 'unanswered') return 'unknown'
+  const { active, queued } = result.queue
+  if (active === 0 && queued === 0) return 'empty'
+  return active >= capacity ? 'full' : 'open'
 }
 
 /** Runs polls in the turns of their namespaces. Each server waits at most once, so their number is the limit. */

@@ -6,6 +6,7 @@ import {
   active,
   aPod,
   applyStatus,
+  asked,
   aWorld,
   outOfMemory,
   planFor,
@@ -24,6 +25,7 @@ import { noTracing } from '#shared/tracing/tracing.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { createHostPortUse } from '../hostPorts.ts'
 import { createPortPools } from '../portPools.ts'
+import type { PolledServer } from './queuePoll.ts'
 import { reconcileWorld, type WorldDeps } from './reconcile.ts'
 import { createStateAge } from './stateAge.ts'
 
@@ -42,7 +44,8 @@ const reconcileAt = async (
     hidden,
     mayRepair = true,
     waitMs = 0,
-  }: { deletedUids?: readonly string[]; hidden?: Pod; mayRepair?: boolean; waitMs?: number } = {},
+    polls = [],
+  }: { deletedUids?: readonly string[]; hidden?: Pod; mayRepair?: boolean; waitMs?: number; polls?: string[] } = {},
 ) => {
   const clock = createFakeClock(startMs + 1_000)
   const writes: string[] = []
@@ -87,7 +90,11 @@ const reconcileAt = async (
     },
     namespaces: { cache: cacheOf(undefined), client: { get: () => Promise.reject(notFound) } },
     tails: { keep: async ({ metadata }: Pod) => void writes.push(`keep ${metadata.uid}`) },
-    queuePoll: { start: () => undefined, stop: () => undefined, report: () => undefined },
+    queuePoll: {
+      start: (_: string, { query }: PolledServer) => void polls.push(`ask ${query.protocol} ${query.port}`),
+      stop: () => void polls.push('ask none'),
+      report: () => undefined,
+    },
     deletedWorlds: new Set(deletedUids),
     runClock: createRunClock(clock),
     serviceAge: createStateAge(clock),
@@ -135,6 +142,18 @@ test('a start whose pod is young writes nothing and is reconciled again with low
   const { annotations } = podOf(planFor(begun)).metadata
   const pod = onNoNode(aPod({ metadata: { annotations, creationTimestamp: at(startMs) } }))
   expect(await reconcileAt(begun, begun, pod)).toEqual({ result: 'again after 1000 ms, low', writes: [] })
+})
+
+test('a server that must answer is asked before the first status of its run', async () => {
+  const begun = aWorld(asked({ protocol: 'A2S' }))
+  const { annotations } = podOf(planFor(begun)).metadata
+  const metadata = { annotations, creationTimestamp: at(startMs) }
+  const polls: string[] = []
+  const starts = onNoNode(aPod({ metadata }))
+  const isReady = onNoNode(aPod({ metadata, status: ready() }))
+  expect((await reconcileAt(begun, begun, starts, { polls })).writes).toEqual([])
+  expect((await reconcileAt(begun, begun, isReady, { polls })).writes).toEqual([])
+  expect(polls).toEqual(['ask none', 'ask A2S 7777'])
 })
 
 describe('when the namespace is above its rate of acknowledgements', () => {

@@ -1,7 +1,7 @@
 import { postponeAcknowledgement } from '#operator/lifecycle/acknowledgement.ts'
 import { changedPaths } from '#operator/lifecycle/changes.ts'
 import { refusedStatus } from '#operator/lifecycle/conditions.ts'
-import { findCondition, isTrue } from '#operator/lifecycle/events.ts'
+import { findCondition } from '#operator/lifecycle/events.ts'
 import type { DeletedUids } from '#operator/lifecycle/execute/deletedUids.ts'
 import {
   type Creation,
@@ -31,6 +31,7 @@ import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { World, WorldStatus } from '#shared/resources/world.ts'
 import { inSpan } from '#shared/tracing/tracing.ts'
+import { findAskedServer } from '../askedServer.ts'
 import { worldEvents } from '../events.ts'
 import type { HostPortUse } from '../hostPorts.ts'
 import { buildPlaceholders } from '../placeholder.ts'
@@ -111,11 +112,6 @@ const reconcileObserved = async (
   if ('found' in result) return reconcileFound(deps, key, { ...input, ...result.found }, signal)
   const { refusal } = result
   releasePorts(deps, key, input, refusal === undefined ? planned.steps : [])
-  if (planned.deferStatus && refusal === undefined) {
-    if (planned.steps.length > 0) logReconcile(deps, world, planned, [])
-    // The priority is low, so that Ready pods come first. By then this pod may be Ready too, and one status write is enough.
-    return { ...withDefined({ requeueAfterMs: planned.requeueAfterMs }), priority: 'low' }
-  }
   const done: Plan =
     refusal === undefined || isRecorded
       ? planned
@@ -125,6 +121,11 @@ const reconcileObserved = async (
           ...withDefined({ detail: refusal.why.detail }),
         }
   pollQueue(deps, key, input, done.status)
+  if (planned.deferStatus && refusal === undefined) {
+    if (planned.steps.length > 0) logReconcile(deps, world, planned, [])
+    // The priority is low, so that Ready pods come first. By then this pod may be Ready too, and one status write is enough.
+    return { ...withDefined({ requeueAfterMs: planned.requeueAfterMs }), priority: 'low' }
+  }
   const isIdle = !isRunning({ phase: 'Inactive', ...withDefined({ phase: done.status.phase }) })
   const acknowledgement = { ...done, before: world.status, isIdle, requeueAfterMs: planned.requeueAfterMs }
   const later = postponeAcknowledgement(deps.acknowledgements, key, acknowledgement)
@@ -220,7 +221,7 @@ const observe = async (
     route: readRoute(deps, key) ?? found.route,
     serviceUnusedMs: deps.serviceAge(key, isServiceUsed({ world, service, pod }) ? undefined : service?.metadata.uid),
     policy: await findPolicy(deps.namespaces, world.metadata.namespace, signal),
-    queue: deps.queuePoll.report(key, pod?.metadata.uid ?? ''),
+    queried: deps.queuePoll.report(key, pod?.metadata.uid ?? ''),
     settings: deps.settings,
     hostPorts: deps.hostPorts.of(key),
     nowMs: deps.runClock.now(key, world.spec.runId ?? world.status?.runId),
@@ -236,13 +237,10 @@ const readNode = async ({ nodes }: WorldDeps, name: string, signal: AbortSignal)
 const readRoute = ({ routes }: WorldDeps, key: string): PlanInput['route'] =>
   routes?.cache.isServed() ? routes.cache.store.get(key) : 'unserved'
 
-/** Polls the queue of a Ready server with probes, and no other. */
-const pollQueue = (deps: WorldDeps, key: string, { pod }: PlanInput, status: WorldStatus): void => {
-  const host = pod?.status?.podIP
-  const podUid = pod?.metadata.uid
-  if (isTrue(status, 'Ready') && status.run?.probes && host !== undefined && podUid !== undefined) {
-    deps.queuePoll.start(key, { podUid, host, capacity: status.run.capacity, recorded: status.queue })
-  } else deps.queuePoll.stop(key)
+const pollQueue = ({ queuePoll }: WorldDeps, key: string, input: PlanInput, status: WorldStatus): void => {
+  const server = findAskedServer(input, status)
+  if (server === undefined) queuePoll.stop(key)
+  else queuePoll.start(key, server)
 }
 
 const logReconcile = (deps: WorldDeps, world: World, { steps, status, detail }: Plan, changed: readonly string[]) => {
