@@ -30,6 +30,9 @@ export type Row = {
   readonly players: number | undefined
   /** The players who wait to enter. */
   readonly queued: number
+  /** The version and the map that the server reports. */
+  readonly reportedVersion?: string | undefined
+  readonly reportedMap?: string | undefined
   /** The failures of the server of the present run since it was last ready for ten minutes. */
   readonly restarts: number
   /** 0 if it is unknown. */
@@ -41,8 +44,10 @@ export type Row = {
   readonly labels: Readonly<Record<string, string>>
 }
 
+type Reported = Pick<Row, 'reportedVersion' | 'reportedMap'>
+
 /** Returns the row of a world in the feed. That of the previous version of the API lacks the members below the name. */
-export const toRow = (world: FeedWorld): Row => {
+export const toRow = (world: FeedWorld & Reported): Row => {
   const { status } = world
   const trouble = findTrouble(status.conditions)
   const startedAtMs = Date.parse(status.startedAt ?? '') || 0
@@ -64,6 +69,8 @@ export const toRow = (world: FeedWorld): Row => {
     capacity: world.capacity ?? 0,
     players: world.players,
     queued: world.queued ?? 0,
+    reportedVersion: world.reportedVersion,
+    reportedMap: world.reportedMap,
     restarts: world.restarts ?? 0,
     createdAtMs: Date.parse(world.createdAt) || 0,
     startedAtMs,

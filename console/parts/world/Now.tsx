@@ -3,7 +3,7 @@ import type { BotDeployment, PortAddress, World } from '#client/operations.ts'
 import { formatAge, formatCount } from '#console/state/format.ts'
 import { safeLink } from '#console/state/link.ts'
 import type { Condition } from '#console/state/row.ts'
-import { playersOf } from '#console/state/sort.ts'
+import { reportOf } from '#console/state/server.ts'
 import { toVisible } from '#console/state/visible.ts'
 import { now, rowOf } from '../../live/fleet.ts'
 import { Age, CopyButton, Loaded, Said, Scrolled, Time } from '../pieces.tsx'
@@ -33,10 +33,19 @@ const Fact = ({ name, children }: { readonly name: string; readonly children: Co
   </div>
 )
 
+/** A fact that the server of the world reports. */
+const Reported = ({ name, text }: { readonly name: string; readonly text: string }) =>
+  text === '' ? null : (
+    <Fact name={name}>
+      <Said text={text} />
+    </Fact>
+  )
+
 const Facts = ({ world }: { readonly world: World }) => {
-  const { status, queueState, admission, networking, compute, runtime, metadata } = world
+  const { status, admission, networking, compute, runtime, metadata } = world
   const row = rowOf(world.documentId)
   const message = row?.message ?? status.message
+  const reported = reportOf(world, row)
   const ready = status.conditions.find(({ type }) => type === 'Ready')
   const labels = Object.entries(metadata.labels)
   return (
@@ -63,7 +72,7 @@ const Facts = ({ world }: { readonly world: World }) => {
           <Addresses status={status} />
         </Fact>
         <Fact name="Players">
-          {(row && playersOf(row)) || `${formatCount(queueState.active)} of ${formatCount(admission.capacity)}`}
+          {reported.players}
           <span class="muted"> ({admission.policy})</span>
         </Fact>
         <Fact name="Profile">{networking.scaling.profile}</Fact>
@@ -78,6 +87,8 @@ const Facts = ({ world }: { readonly world: World }) => {
             <Said text={runtime.mapName} />
           </Fact>
         )}
+        <Reported name="Version of the server" text={reported.version} />
+        <Reported name="Map of the server" text={reported.map} />
         <Duration world={world} />
         <Fact name="Created">
           <Time at={world.createdAt} />

@@ -7,7 +7,7 @@ export type Field = {
   readonly id: string
   readonly name: string
   readonly kind: Kind
-  /** The values of a choice. */
+  /** The values of a choice, or the protocols of a query. */
   readonly choices?: readonly string[]
   /** The word for the setting in `status.message`, for one that a run keeps from its start. Absent for one that acts at once. */
   readonly pendingWord?: string
@@ -43,12 +43,28 @@ const groups = keysOf<World['compute']['group']>({ production: 1, staging: 1, de
 const regions = keysOf<World['compute']['region']>({ Europe: 1, NorthAmerica: 1, AsiaPacific: 1 })
 const policies = keysOf<World['admission']['policy']>({ Open: 1, Queued: 1, Closed: 1 })
 
+const protocols = keysOf<NonNullable<World['runtime']['query']>['protocol']>({
+  Http: 1,
+  A2S: 1,
+  MinecraftJava: 1,
+  MinecraftBedrock: 1,
+  SQP: 1,
+})
+
 const quoting = 'One in each line. A text in double quotes is read as JSON.'
 
 /** The settings that a run keeps from its start to its end. An edit acts at the next start. */
 export const runFields: readonly Field[] = [
   { id: 'runtime.build', name: 'Build', kind: 'build', pendingWord: 'build' },
   { id: 'runtime.mapName', name: 'Map', kind: 'text', pendingWord: 'map' },
+  {
+    id: 'runtime.query',
+    name: 'Query',
+    kind: 'query',
+    choices: protocols,
+    pendingWord: 'query',
+    hint: 'How the platform asks the server for its players. An empty port is 8080 for Http, else the first public port with the transport of the protocol. A server with another protocol than Http has no probes: it is ready once it has answered.',
+  },
   {
     id: 'networking.scaling.profile',
     name: 'Profile',

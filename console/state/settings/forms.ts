@@ -1,7 +1,7 @@
 import { toVisible } from '../visible.ts'
 
 /** The ways in which a setting is written as text, for a field of a form and for comparisons. */
-export type Kind = 'text' | 'long' | 'number' | 'choice' | 'flag' | 'pairs' | 'lines' | 'build' | 'json'
+export type Kind = 'text' | 'long' | 'number' | 'choice' | 'flag' | 'pairs' | 'lines' | 'build' | 'query' | 'json'
 
 /** The value that a text means, undefined for none, or the fault of the text. */
 export type Parsed = { readonly value: unknown } | { readonly fault: string }
@@ -104,6 +104,45 @@ const showBuild = (text: string): string => {
   return contentId === '' ? `${channelId}:${tag}` : `Content ${contentId}`
 }
 
+/** The query of a server as it is entered. An empty protocol means no query, and an empty text a missing part. */
+export type QueryText = { readonly protocol: string; readonly port: string; readonly timeoutSeconds: string }
+
+/** Returns the parts of the text of a query. */
+export const readQuery = (text: string): QueryText => {
+  const [protocol = '', port = '', timeoutSeconds = ''] = text === '' ? [] : (JSON.parse(text) as string[])
+  return { protocol, port, timeoutSeconds }
+}
+/** Returns the text of a query. Empty without a protocol. */
+export const writeQuery = ({ protocol, port, timeoutSeconds }: QueryText): string =>
+  protocol === '' ? '' : JSON.stringify([protocol, port.trim(), timeoutSeconds.trim()])
+
+const parseQuery = (text: string): Parsed => {
+  const { protocol, port, timeoutSeconds } = readQuery(text)
+  if (text === '') return { value: undefined }
+  for (const [name, part] of [
+    ['port', port],
+    ['timeout', timeoutSeconds],
+  ] as const) {
+    if (!/^\d{0,9}$/.test(part)) return { fault: `needs a whole number as its ${name}` }
+  }
+  return {
+    value: {
+      protocol,
+      ...(port !== '' && { port: Number(port) }),
+      ...(timeoutSeconds !== '' && { timeoutSeconds: Number(timeoutSeconds) }),
+    },
+  }
+}
+
+const showQuery = (text: string): string => {
+  const { protocol, port, timeoutSeconds } = readQuery(text)
+  if (text === '') return 'None: GET /readyz at port 8080, if the server has probes'
+  const at = port === '' ? '' : ` at port ${port}`
+  return `${protocol}${at}${timeoutSeconds === '' ? '' : `, timeout ${timeoutSeconds} s`}`
+}
+
+type Query = { readonly protocol: string; readonly port?: number; readonly timeoutSeconds?: number }
+
 const forms: Readonly<Record<Kind, Form>> = {
   text: plain,
   long: plain,
@@ -130,6 +169,14 @@ const forms: Readonly<Record<Kind, Form>> = {
     },
     parse: parseBuild,
     show: showBuild,
+  },
+  query: {
+    write: (value) => {
+      const { protocol = '', port = '', timeoutSeconds = '' } = (value ?? {}) as Partial<Query>
+      return writeQuery({ protocol, port: String(port), timeoutSeconds: String(timeoutSeconds) })
+    },
+    parse: parseQuery,
+    show: showQuery,
   },
   json: {
     write: (value) => escapeInvisible(JSON.stringify(value, null, 2)),

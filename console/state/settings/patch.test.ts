@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Draft, dropEdit, editedFields, editField } from './draft.ts'
 import { fieldOfAdvice, fields } from './fields.ts'
+import { writeQuery } from './forms.ts'
 import { faultsBeside, patchOf } from './patch.ts'
 import { aVersion, aWorld } from './testing/world.ts'
 
@@ -26,6 +27,18 @@ test('the patch has the edited members only, and their other settings as they we
   })
   expect(patched({ 'metadata.labels': 'a=b' })).toEqual({
     patch: { metadata: { annotations: {}, labels: { a: 'b' } } },
+  })
+})
+
+test('a query is patched with its parts, and removed with its protocol', () => {
+  const query = { protocol: 'A2S', port: 27_015 } as const
+  const text = writeQuery({ protocol: 'A2S', port: ' 27015', timeoutSeconds: '' })
+  expect(patched({ 'runtime.query': text })).toMatchObject({ patch: { runtime: { mapName: 'dust', query } } })
+  const { runtime } = aWorld()
+  const asked = aVersion({ runtime: { ...runtime, query: { ...query, timeoutSeconds: 2 } } })
+  const none = writeQuery({ protocol: '', port: '27015', timeoutSeconds: '2' })
+  expect(patched({ 'runtime.query': none }, asked)).toEqual({
+    patch: { runtime: { build: runtime.build, mapName: 'dust', durationMinutes: 60 } },
   })
 })
 

@@ -25,6 +25,25 @@ test('a pending edit shows the value of the record of the run, or none if the AP
   expect(settings?.['admission.capacity']).not.toHaveProperty('text')
 })
 
+test('a pending query is marked, with that of the run if the record has it', () => {
+  const query = { protocol: 'A2S', timeoutSeconds: 2 } as const
+  const runtime = { ...aWorld().runtime, query }
+  const texts = 'Changes of query take effect at the next start.'
+  expect(runSettingsOf(aVersion({ runtime, ...message(texts) }), aDeployment())?.['runtime.query']).toEqual({
+    isPending: true,
+  })
+  const { runtime: ran, ...deployment } = aDeployment()
+  const asked = { ...deployment, runtime: { ...ran, query: { protocol: 'SQP', timeoutSeconds: 2 } as const } }
+  expect(runSettingsOf(aVersion({ runtime }), asked)?.['runtime.query']).toEqual({
+    isPending: true,
+    text: 'SQP, timeout 2 s',
+  })
+  expect(runSettingsOf(aVersion({ runtime }), aDeployment())?.['runtime.query']).toEqual({
+    text: 'A2S, timeout 2 s',
+    isPending: false,
+  })
+})
+
 test('the record of the run tells a difference that the message does not', () => {
   expect(pendingOf(runSettingsOf(aVersion(), aDeployment('ice')))).toEqual(['runtime.mapName'])
 })

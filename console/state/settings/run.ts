@@ -1,6 +1,6 @@
 import type { World, WorldDeployment } from '#client/operations.ts'
 import { type Field, runFields } from './fields.ts'
-import { showText } from './forms.ts'
+import { showText, writeValue } from './forms.ts'
 import type { Version } from './version.ts'
 
 /** A setting of the present run. Without `text` the API does not say the value. `isPending` if another one acts at the next start. */
@@ -37,15 +37,18 @@ export const runSettingsOf = (
   return Object.fromEntries(runFields.map((field) => [field.id, settingOf(field)]))
 }
 
-const recordOf = (deployment: WorldDeployment | undefined): Readonly<Record<string, string>> =>
-  deployment === undefined
-    ? {}
-    : {
-        'runtime.mapName': deployment.runtime.mapName,
-        'networking.scaling.profile': deployment.networking.scaling.profile,
-        'compute.group': deployment.compute.group,
-        'compute.region': deployment.compute.region,
-      }
+const recordOf = (deployment: WorldDeployment | undefined): Readonly<Record<string, string>> => {
+  if (deployment === undefined) return {}
+  // The previous version of the API does not record the query.
+  const { mapName, query }: { readonly mapName: string; readonly query?: unknown } = deployment.runtime
+  return {
+    'runtime.mapName': mapName,
+    ...(query !== undefined && { 'runtime.query': showText('query', writeValue('query', query)) }),
+    'networking.scaling.profile': deployment.networking.scaling.profile,
+    'compute.group': deployment.compute.group,
+    'compute.region': deployment.compute.region,
+  }
+}
 
 const buildOf = (
   { status: { resolvedBuild }, runtime: { build } }: World,

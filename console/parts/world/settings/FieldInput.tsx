@@ -1,5 +1,12 @@
 import type { Field } from '#console/state/settings/fields.ts'
-import { type BuildText, readBuild, writeBuild } from '#console/state/settings/forms.ts'
+import {
+  type BuildText,
+  type QueryText,
+  readBuild,
+  readQuery,
+  writeBuild,
+  writeQuery,
+} from '#console/state/settings/forms.ts'
 
 /** The id of the input of a setting, which its label names. */
 export const inputId = (id: string): string => `setting-${id}`
@@ -21,6 +28,7 @@ export const FieldInput = ({ field: { id, kind, choices = [] }, text, isInvalid,
     'aria-describedby': describedBy === '' ? undefined : describedBy,
   }
   if (kind === 'build') return <BuildInput common={common} text={text} onText={onText} />
+  if (kind === 'query') return <QueryInput common={common} protocols={choices} text={text} onText={onText} />
   if (kind === 'flag') {
     return (
       <input
@@ -34,11 +42,7 @@ export const FieldInput = ({ field: { id, kind, choices = [] }, text, isInvalid,
   if (kind === 'choice') {
     return (
       <select {...common} value={text} onChange={(event) => onText(event.currentTarget.value)}>
-        {(choices.includes(text) ? choices : [text, ...choices]).map((each) => (
-          <option key={each} value={each}>
-            {each}
-          </option>
-        ))}
+        <Options values={choices} chosen={text} />
       </select>
     )
   }
@@ -57,6 +61,17 @@ export const FieldInput = ({ field: { id, kind, choices = [] }, text, isInvalid,
   return <textarea {...typed} rows={rows} class={kind === 'long' ? '' : 'is-code'} />
 }
 
+/** The options of a choice, with the chosen value if a newer API has it. */
+const Options = ({ values, chosen }: { readonly values: readonly string[]; readonly chosen: string }) => (
+  <>
+    {(values.includes(chosen) ? values : [chosen, ...values]).map((each) => (
+      <option key={each} value={each}>
+        {each || 'None'}
+      </option>
+    ))}
+  </>
+)
+
 const buildParts = { channelId: 'Channel', tag: 'Tag', contentId: 'Content' } as const
 
 /** The parts of a build: a channel and a tag, or a content. The label of the setting leads to the first one. */
@@ -71,7 +86,7 @@ const BuildInput = ({
 }) => {
   const build = readBuild(text)
   return (
-    <span class="build-input">
+    <span class="input-parts">
       {(Object.keys(buildParts) as (keyof BuildText)[]).map((part, index) => (
         <label key={part}>
           <span class="muted small">{buildParts[part]}</span>
@@ -88,6 +103,55 @@ const BuildInput = ({
           />
         </label>
       ))}
+    </span>
+  )
+}
+
+const queryParts = { port: 'Port', timeoutSeconds: 'Timeout in seconds' } as const
+
+/** The parts of a query. The label of the setting leads to the protocol, without which there are no others. */
+const QueryInput = ({
+  common,
+  protocols,
+  text,
+  onText,
+}: {
+  readonly common: { readonly id: string }
+  readonly protocols: readonly string[]
+  readonly text: string
+  readonly onText: (text: string) => void
+}) => {
+  const query = readQuery(text)
+  const edit = (part: keyof QueryText, value: string) => onText(writeQuery({ ...query, [part]: value }))
+  return (
+    <span class="input-parts">
+      <label>
+        <span class="muted small">Protocol</span>
+        <select
+          {...common}
+          aria-label="Query: protocol"
+          value={query.protocol}
+          onChange={(event) => edit('protocol', event.currentTarget.value)}
+        >
+          <Options values={['', ...protocols]} chosen={query.protocol} />
+        </select>
+      </label>
+      {query.protocol !== '' &&
+        (Object.keys(queryParts) as (keyof typeof queryParts)[]).map((part) => (
+          <label key={part}>
+            <span class="muted small">{queryParts[part]}</span>
+            <input
+              {...common}
+              id={`${common.id}-${part}`}
+              type="text"
+              inputMode="numeric"
+              aria-label={`Query: ${queryParts[part].toLowerCase()}`}
+              autocomplete="off"
+              value={query[part]}
+              onInput={(event) => edit(part, event.currentTarget.value)}
+            />
+          </label>
+        ))}
     </span>
   )
 }
