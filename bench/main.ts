@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { startOrExit } from '#shared/process.ts'
 import { benchOperator, operatorParts } from './operator/main.ts'
+import { benchPoll } from './poll.ts'
 import { benchStart } from './start.ts'
 
 // `npm run bench [part…]`: measures a running system and a baseline in the same run.
-const parts = ['start', ...operatorParts] as const
+const parts = ['start', 'poll', ...operatorParts] as const
 const chosen = process.argv.slice(2)
 const isChosen = (part: string): boolean => chosen.length === 0 || chosen.includes(part)
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
@@ -18,5 +19,6 @@ await startOrExit(async () => {
   const memory = Math.round(totalmem() / 2 ** 30)
   print(`a simulated node; ${cpus().length} cores, ${memory} GiB, Node ${process.version}, lock ${lock}`)
   if (isChosen('start')) await benchStart(print)
+  if (isChosen('poll')) await benchPoll(print)
   await benchOperator(operatorParts.filter(isChosen), print)
 })

@@ -52,9 +52,9 @@ export const bundleProduct = async (outDir: string): Promise<string[]> => {
   return [...new Set([...packageFolders(metafile), ...ofConsole])]
 }
 
-/** Bundles a program of `examples/` into one file. Returns it, and the folders of the packages in it. */
-export const bundleExample = async (program: string): Promise<{ content: Buffer; packages: string[] }> => {
-  const bundled = await build({ ...options, entryPoints: [`${project}examples/${program}/main.ts`], write: false })
+/** Bundles a program, such as `examples/bot`, into one file. Returns it, and the folders of the packages in it. */
+export const bundleProgram = async (program: string): Promise<{ content: Buffer; packages: string[] }> => {
+  const bundled = await build({ ...options, entryPoints: [`${project}${program}/main.ts`], write: false })
   const [output] = bundled.outputFiles
   if (output === undefined) throw new Error(`esbuild wrote no bundle of ${program}`)
   return { content: Buffer.from(output.contents), packages: packageFolders(bundled.metafile) }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findProgram } from '#dev/programs.ts'
 import { productVersion } from '#shared/version.ts'
-import { bundleExample, bundleProduct, readFolder, unbundledPackages } from './bundle.ts'
+import { bundleProduct, bundleProgram, readFolder, unbundledPackages } from './bundle.ts'
 import { type Package, sbomOf } from './sbom.ts'
 import type { TarEntry } from './tar.ts'
 
@@ -41,13 +41,21 @@ export const imageFiles = async (
   cacheDir: string,
   base: readonly TarEntry[] = [],
 ): Promise<ImageFiles> => {
-  const node = file('bin/node', readFileSync(nodeBinary(cacheDir)), 0o755)
+  const node = nodeFile(cacheDir)
   const { title, files, packages, entrypoint } = await contentOf(name)
   const version = process.version.slice(1)
   const content = { title, version: productVersion, node: { version, file: node }, packages: packages.map(read), base }
   const sbom = JSON.stringify(sbomOf(content), null, 2)
   return { title, node, files: [...files, file('sbom.cdx.json', Buffer.from(sbom))], sbom, entrypoint }
 }
+
+/** Returns the files and the command of an image that runs a program of the tests with Node. Its base has the libraries. */
+export const programFiles = async (program: string, cacheDir: string) => {
+  const main = file('main.mjs', (await bundleProgram(program)).content)
+  return { files: [nodeFile(cacheDir), main], entrypoint: [node, `/${main.path}`] }
+}
+
+const nodeFile = (cacheDir: string): TarEntry => file('bin/node', readFileSync(nodeBinary(cacheDir)), 0o755)
 
 const contentOf = async (name: ImageName) => {
   if (name === 'orrery') {
@@ -57,7 +65,7 @@ const contentOf = async (name: ImageName) => {
     return { ...all, title: 'Orrery', entrypoint: [node] }
   }
   const title = name === 'bot' ? 'Orrery bot' : 'Orrery world server'
-  const { content, packages } = await bundleExample(name)
+  const { content, packages } = await bundleProgram(`examples/${name}`)
   const main = file('main.mjs', content)
   return { title, files: [main], packages, entrypoint: [node, `/${main.path}`] }
 }

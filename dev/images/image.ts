@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { productVersion } from '#shared/version.ts'
-import { type ImageName, imageFiles, modules, nativeLibraries } from './files.ts'
+import { type ImageName, imageFiles, modules, nativeLibraries, programFiles } from './files.ts'
 import { packTar, type TarEntry } from './tar.ts'
 
 /** An image in a file that a container runtime can import. */
@@ -74,6 +74,15 @@ export const packPauseImage = async (outDir: string): Promise<PackedImage> =>
 /** Packs an image that runs its arguments, such as `sh -c …`, for tests of servers that misbehave. */
 export const packBusyboxImage = async (outDir: string): Promise<PackedImage> =>
   packBusybox(outDir, { name: 'orrery.dev/busybox', entrypoint: ['/bin/busybox'] })
+
+/** Packs an image that runs the `main.ts` of a folder of the tests with Node. */
+export const packTestProgram = async (
+  outDir: string,
+  { name, program }: { name: string; program: string },
+): Promise<PackedImage> => {
+  const { files, entrypoint } = await programFiles(program, outDir)
+  return packImage(outDir, { name, layers: [baseFiles([process.execPath]), files], entrypoint })
+}
 
 const packBusybox = (outDir: string, { name, entrypoint }: { name: string; entrypoint: string[] }): PackedImage =>
   packImage(outDir, { name, layers: [[file('bin/busybox', readFileSync(busybox), 0o755)]], entrypoint })

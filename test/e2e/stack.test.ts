@@ -14,6 +14,7 @@ import { addMachine, type PlayerAddress } from '#test/support/otherMachine.ts'
 import { inNewProject, type WorldBody } from '#test/support/rest.ts'
 import { eventually, patience } from '#test/support/wait.ts'
 import { testConsole } from './console.ts'
+import { testQueries } from './queries.ts'
 
 const missing = missingForContainerd(process.env)
 /** Undefined beside another kube-proxy, such as that of an `npm start` on this machine. */
@@ -346,6 +347,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
   })
 
   testConsole(() => stack)
+  testQueries(() => stack, stateDir)
 
   describe('logs over REST', () => {
     const keyOf = async (client: Awaited<ReturnType<typeof rest>>, verb: string): Promise<string> => {

@@ -16,6 +16,7 @@ import { claimTurn, markAllDirty } from '#api/platform/outbox/outbox.ts'
 import { createBatcher } from '#api/realtime/batcher.ts'
 import { createInbox } from '#api/realtime/inbox.ts'
 import { createUpgrade } from '#api/realtime/upgrade.ts'
+import type { PollKind } from '#operator/world/execute/pollPace.ts'
 import { createQueuePoll } from '#operator/world/execute/queuePoll.ts'
 import { systemClock } from '#shared/clock.ts'
 import { type SharedQueue, sharedQueues } from '#shared/fairQueue.ts'
@@ -99,25 +100,27 @@ const floodPictures =
     return order.indexOf('b')
   }
 
-/** Polls servers of which none responds, or of which the first requests fail. */
+/** Polls servers that never respond: for the first time, after a request that failed, or to become Ready. */
 const floodPolls =
-  (areFailing: boolean): Flood =>
+  (kind: PollKind): Flood =>
   () => {
     const clock = createFakeClock()
     const asked = new Set<string>()
-    return flood(40, (served) => {
+    const slots = kind === 'awaited' ? 128 : 32
+    return flood(slots + 8, (served) => {
       const poll = createQueuePoll({
         clock,
         random: () => 0,
         changed: () => undefined,
-        timing: { timeoutMs: 1e9, maxRetriesPerSecond: 1e9 },
-        ask: async (url) => {
-          if (areFailing && !asked.has(url)) return void asked.add(url)
-          served(new URL(url).hostname.slice(0, 1))
+        timing: { maxPerSecond: 1e9, maxRetriesPerSecond: 1e9 },
+        ask: async ({ host }) => {
+          if (kind === 'silent' && !asked.has(host)) return void asked.add(host)
+          served(host.slice(0, 1))
           return never()
         },
       })
-      const server = { capacity: 1, recorded: undefined }
+      const query = { protocol: 'A2S', port: 27_015, timeoutMs: 1e9 } as const
+      const server = { capacity: 1, recorded: undefined, query, isAwaited: kind === 'awaited' }
       return {
         add: (owner, at) => poll.start(`${owner}/w${at}`, { ...server, podUid: `${at}`, host: `${owner}${at}` }),
         go: () => clock.advance(60_000),
@@ -288,8 +291,9 @@ const floods: Record<SharedQueue, Flood> = {
   webhooks: floodWebhooks,
   resources: floodResources,
   events: floodEvents,
-  'readiness polls': floodPolls(false),
-  'readiness retries': floodPolls(true),
+  'readiness polls': floodPolls('answering'),
+  'readiness retries': floodPolls('silent'),
+  'first polls': floodPolls('awaited'),
   pictures: floodPictures(64),
   'large pictures': floodPictures(1_030),
   'large pages': floodPages,

@@ -5,6 +5,7 @@ import {
   computeRegions,
   networkingStrategies,
   portProtocols,
+  queryProtocols,
   worldStates,
 } from '#shared/enumerations.ts'
 import { scalingProfileNames, scalingProfiles } from '#shared/scalingProfiles.ts'
@@ -167,6 +168,14 @@ const ports = (): Arbitrary => {
     fc.oneof(fc.array(fc.oneof(valid, invalid), { maxLength: 9 }), wrongTypes),
   )
 }
+
+/** The query of a server, mostly at the port of a world without `ports`. */
+const query = (): Arbitrary =>
+  someOf({
+    protocol: mostly(oneOf(...queryProtocols), oneOf('Quake', null)),
+    port: mostly(oneOf(7777, 7777, 7777, 8080, 9000, 1), oneOf(0, 65_536, 1.5, null, '7777')),
+    timeoutSeconds: mostly(oneOf(1, 2, 5), oneOf(0, 6, 1.5, null)),
+  })
 const place = { group: oneOf(...computeGroups), region: oneOf(...computeRegions) }
 
 /** An object with some of these fields. Rarely it is null, an empty object or no object. */
@@ -203,6 +212,7 @@ export const worldSpec = (): Arbitrary<Body> =>
       image: image(),
       contentId: text(256),
       mapName: text(256),
+      query: query(),
       capacity: capacity(),
       probes: mostly(oneOf(true, false), wrongTypes),
       args: args(),
@@ -252,7 +262,7 @@ const restWorld = () => ({
     ports: ports(),
     scaling: someOf({ profile: profile(), configuration: oneOf(null) }),
   }),
-  runtime: someOf({ mapName: text(256), durationMinutes: duration(), capacity: capacity() }),
+  runtime: someOf({ mapName: text(256), query: query(), durationMinutes: duration(), capacity: capacity() }),
   manifest: someOf({ serverPermissions: oneOf([], ['a']), clientPermissions: oneOf([], ['语']) }),
 })
 

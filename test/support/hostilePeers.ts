@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
@@ -66,9 +67,12 @@ export const endlessPeers: Readonly<Record<string, HostilePeer>> = {
   },
 }
 
+/** Returns an answer over HTTP with that body. */
+export const httpAnswer = (body: string): Buffer =>
+  Buffer.from(`${answered}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+
 /** Returns peers that send the first bytes of a valid answer and then reset or close the connection, for each number of bytes. */
-export const cutPeers = (body: string): Readonly<Record<string, HostilePeer>> => {
-  const answer = Buffer.from(`${answered}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+export const cutPeers = (answer: Buffer): Readonly<Record<string, HostilePeer>> => {
   const cuts = Array.from({ length: answer.length + 1 }, (_, bytes) => bytes)
   return Object.fromEntries(
     cuts.flatMap((bytes): [string, HostilePeer][] => [
@@ -126,6 +130,79 @@ export const startHostilePeer = async (tls?: { readonly cert: string; readonly k
     close: (): void => {
       for (const socket of open) socket.destroy()
       server.close()
+    },
+  }
+}
+
+/** A peer answers a question over UDP. `other` sends from another port, and `answer` is what an honest peer would send. */
+export type HostileDatagrams = (
+  send: (bytes: Uint8Array) => void,
+  answer: Buffer,
+  other: (bytes: Uint8Array) => void,
+) => void
+
+const repeat = (times: number, act: () => void): void => {
+  for (let time = 0; time < times; time += 1) act()
+}
+
+/** Peers that never give a valid answer over UDP. */
+export const hostileDatagrams: Readonly<Record<string, HostileDatagrams>> = {
+  'sends nothing': () => undefined,
+  'sends an empty datagram': (send) => send(Buffer.alloc(0)),
+  'sends empty datagrams without end': (send) => repeat(500, () => send(Buffer.alloc(0))),
+  'sends datagrams of a byte without end': (send) => repeat(500, () => send(Buffer.from('x'))),
+  'sends the largest datagrams': (send) => repeat(10, () => send(Buffer.alloc(65_507, 0xff))),
+  'sends zeros': (send) => send(Buffer.alloc(1_400)),
+  'sends HTTP': (send) => send(httpAnswer('{"active":1,"queued":2}')),
+  'answers from another port': (_, answer, other) => other(answer),
+}
+
+/** Returns peers that send the first bytes of a valid answer over UDP, for each number of bytes. */
+export const cutDatagrams = (length: number): Readonly<Record<string, HostileDatagrams>> =>
+  Object.fromEntries(
+    Array.from({ length: length + 1 }, (_, bytes) => [
+      `sends ${bytes} bytes`,
+      (send, answer) => send(answer.subarray(0, bytes)),
+    ]),
+  )
+
+/** Returns peers that change one byte of a valid answer over UDP. */
+export const changedDatagrams = (length: number): Readonly<Record<string, HostileDatagrams>> =>
+  Object.fromEntries(
+    Array.from({ length }, (_, at) => [
+      `changes byte ${at}`,
+      (send, answer) => send(answer.map((byte, index) => (index === at ? byte ^ 0xff : byte))),
+    ]),
+  )
+
+/** Starts a server of datagrams. */
+export const startHostileDatagrams = async () => {
+  let peer: HostileDatagrams = () => undefined
+  let answerOf: (question: Buffer) => Buffer = (question) => question
+  let isSent = Promise.withResolvers<void>()
+  const [socket, other] = [createSocket('udp4'), createSocket('udp4')]
+  const bound = [socket, other].map((each) => once(each, 'listening'))
+  for (const each of [socket, other]) each.bind(0, '127.0.0.1')
+  await Promise.all(bound)
+  socket.on('message', (question, { port, address }) => {
+    const sending: Promise<void>[] = []
+    const from = (each: typeof socket) => (bytes: Uint8Array) =>
+      void sending.push(new Promise((sent) => each.send(bytes, port, address, () => sent())))
+    peer(from(socket), answerOf(question), from(other))
+    void Promise.all(sending).then(() => isSent.resolve())
+  })
+  return {
+    port: socket.address().port,
+    become: (next: HostileDatagrams, answer: (question: Buffer) => Buffer): void => {
+      peer = next
+      answerOf = answer
+      isSent = Promise.withResolvers()
+    },
+    /** Resolves when the answer to a question has been sent. */
+    answered: (): Promise<void> => isSent.promise,
+    close: (): void => {
+      socket.close()
+      other.close()
     },
   }
 }

@@ -52,7 +52,8 @@ describeConsole('the settings of a world in the console', () => {
     await opened.signIn(apiKey)
     return { ...partsOf(opened.page), patches }
   }
-  const read = (id: string) => fleet.tenant.rest.call<WorldBody & { name: string }>('GET', `/api/worlds/${id}/`)
+  const read = (id: string) =>
+    fleet.tenant.rest.call<WorldBody & { name: string; runtime: object }>('GET', `/api/worlds/${id}/`)
   const status = (page: Page, text: string) => page.getByRole('status').getByText(text).waitFor()
   const editWithKubectl = (id: string, spec: object): void => {
     const namespace = `orrery-${fleet.tenant.scope.organizationId}`
@@ -165,6 +166,33 @@ describeConsole('the settings of a world in the console', () => {
       manifest: { clientPermissions: ['chat', 'two words '] },
       launchContext: { isPublic: true },
     })
+  })
+
+  test('have a query, whose protocol, port and timeout are saved, shown as pending and removed', async () => {
+    const id = await fleet.tenant.world({ name: 'Garden', runtime: { mapName: 'dust' } })
+    await fleet.start(id)
+    await fleet.has(id, 'started', ({ phase }) => phase === 'Starting')
+    const { page, input, row, edit, dialog, save } = await openSettings(id, { mayLog: [/status of 400/] })
+    const query = async () => (await read(id)).body.runtime
+    await edit()
+    expect(await input('Query: protocol').inputValue()).toBe('')
+    expect(await input('Query: port').count()).toBe(0)
+    await input('Query: protocol').selectOption('A2S')
+    await input('Query: port').fill('7777')
+    await input('Query: timeout in seconds').fill('9')
+    await save()
+    await row('runtime.query').getByText('/timeoutSeconds').waitFor()
+    await input('Query: timeout in seconds').fill('5')
+    await page.getByRole('button', { name: 'Review and save' }).click()
+    await dialog.getByText('A2S at port 7777, timeout 5 s').waitFor()
+    await dialog.getByRole('button', { name: /^Save / }).click()
+    await status(page, 'Saved: Query. Restart the world for: Query.')
+    expect(await query()).toMatchObject({ mapName: 'dust', query: { protocol: 'A2S', port: 7777, timeoutSeconds: 5 } })
+    await row('runtime.query').getByText('Changed: acts at the next start').waitFor()
+    await input('Query: protocol').selectOption('')
+    await save()
+    await status(page, 'Saved: Query.')
+    expect(await query()).not.toHaveProperty('query')
   })
 
   test('put the faults beside their fields, and send nothing that cannot be read', async () => {
