@@ -14,6 +14,8 @@ const withServers = {
   // Above the limits of the waits inside, which say what did not happen.
   testTimeout: 180_000 * patience,
   hookTimeout: 180_000 * patience,
+  // The default of one second fails tests on a busy machine.
+  expect: { poll: { timeout: 15_000 * patience } },
 }
 
 const minuteMs = 60_000
