@@ -44,10 +44,8 @@ export type Row = {
   readonly labels: Readonly<Record<string, string>>
 }
 
-type Reported = Pick<Row, 'reportedVersion' | 'reportedMap'>
-
 /** Returns the row of a world in the feed. That of the previous version of the API lacks the members below the name. */
-export const toRow = (world: FeedWorld & Reported): Row => {
+export const toRow = (world: FeedWorld): Row => {
   const { status } = world
   const trouble = findTrouble(status.conditions)
   const startedAtMs = Date.parse(status.startedAt ?? '') || 0

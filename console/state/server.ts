@@ -13,7 +13,7 @@ type Read = Pick<World, 'status' | 'queueState' | 'admission'>
  * while the operator asks the server and gets no answer that it can use.
  */
 export const reportOf = ({ status, queueState, admission }: Read, row: Row | undefined): ServerReport => {
-  const responding = status.conditions.find(({ type }: { readonly type: string }) => type === 'Responding')
+  const responding = status.conditions.find(({ type }) => type === 'Responding')
   const isUnknown = responding !== undefined && responding.status !== 'True' && row?.players === undefined
   if (isUnknown && (row?.phase ?? status.phase) === 'Active') {
     return { players: 'Unknown: the server does not report them', version: '', map: '' }

@@ -12,12 +12,15 @@ import { observeServer } from './observe.ts'
 import type { PlanInput } from './step.ts'
 
 /** A server that the operator asks for its players, and how. */
-type AskedServer = {
+export type PolledServer = {
   readonly podUid: string
   readonly host: string
+  /** The number of players with which the world is full. */
   readonly capacity: number
   readonly query: { readonly protocol: ServerQuery['protocol']; readonly port: number; readonly timeoutMs: number }
+  /** The server is Ready once it has answered. */
   readonly isAwaited: boolean
+  /** The queue that the world's status shows. Undefined if it shows none, so that any answer is news. */
   readonly recorded: WorldQueue | undefined
 }
 
@@ -25,10 +28,10 @@ type AskedServer = {
 const defaultQuery: ServerQuery = { protocol: 'Http', timeoutSeconds: 2 }
 
 /**
- * Returns the server of a world that the operator asks, after a plan with that status: one that is Ready, with a query or probes, or one
- * that is awaited. The pod is that of the run, with an address.
+ * Returns the server that the operator asks after a plan with that status, or undefined if it asks none. The server has an address. It is
+ * Ready and has a query or probes, or it is Ready only once it has answered.
  */
-export const findAskedServer = (input: PlanInput, status: WorldStatus): AskedServer | undefined => {
+export const findAskedServer = (input: PlanInput, status: WorldStatus): PolledServer | undefined => {
   const { run } = status
   if (run === undefined || run.id !== status.runId || run.endReason !== undefined) return undefined
   const server = observeServer(input, run.id)

@@ -9,8 +9,8 @@ export type StartStage = (typeof startStages)[number]
 
 /**
  * Returns the seconds that each stage of a start that is finished now took. The ends of the first three stages are times of the kubelet
- * and the scheduler, in whole seconds. A stage whose end is unknown is left out, and counts for the next one. A server whose first answer
- * is awaited is Ready last.
+ * and the scheduler, in whole seconds. A stage whose end is unknown is left out, and counts for the next one. If the server must answer
+ * the operator first, the stage `ready` ends with that answer.
  */
 export const stageSeconds = (
   run: Pick<WorldRun, 'startedAt' | 'probes' | 'query'>,

@@ -39,8 +39,7 @@ export const runSettingsOf = (
 
 const recordOf = (deployment: WorldDeployment | undefined): Readonly<Record<string, string>> => {
   if (deployment === undefined) return {}
-  // The previous version of the API does not record the query.
-  const { mapName, query }: { readonly mapName: string; readonly query?: unknown } = deployment.runtime
+  const { mapName, query } = deployment.runtime
   return {
     'runtime.mapName': mapName,
     ...(query !== undefined && { 'runtime.query': showText('query', writeValue('query', query)) }),

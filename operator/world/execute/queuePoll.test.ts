@@ -3,8 +3,9 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import type { WorldQueue } from '#shared/resources/world.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
+import type { PolledServer } from '../askedServer.ts'
 import type { AskServer } from './askServer.ts'
-import { createQueuePoll, type PolledServer, type QueuePoll } from './queuePoll.ts'
+import { createQueuePoll, type QueuePoll } from './queuePoll.ts'
 
 let poll: QueuePoll | undefined
 afterEach(() => poll?.close())

@@ -1,29 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '#shared/clock.ts'
-import type { ServerQuery } from '#shared/domain/query.ts'
 import type { SharedQueue } from '#shared/fairQueue.ts'
 import { namespaceOfKey } from '#shared/kube/pace.ts'
-import type { WorldQueue } from '#shared/resources/world.ts'
 import { createTurns } from '#shared/turns.ts'
+import type { PolledServer } from '../askedServer.ts'
 import type { QueryResult, ServerAnswer } from '../query/answer.ts'
 import { toQueue } from '../query/queue.ts'
 import { toUnanswered, unansweredPolls } from '../query/unanswered.ts'
 import type { AskServer } from './askServer.ts'
 import { createPollPace, type PollKind, type PollPace } from './pollPace.ts'
 import { createSchedule } from './pollSchedule.ts'
-
-/** A server whose queue is polled. */
-export type PolledServer = {
-  readonly podUid: string
-  readonly host: string
-  /** The number of players with which the world is full. */
-  readonly capacity: number
-  readonly query: { readonly protocol: ServerQuery['protocol']; readonly port: number; readonly timeoutMs: number }
-  /** The server is Ready once it has answered. */
-  readonly isAwaited: boolean
-  /** The queue that the world's status shows. Undefined if it shows none, so that any answer is news. */
-  readonly recorded: WorldQueue | undefined
-}
 
 /** Polls the queues of servers. */
 export type QueuePoll = {

@@ -7,8 +7,8 @@ export const maxAnswerBytes = 65_536
 export type Next = { readonly kind: 'more' } | { readonly kind: 'send'; readonly packet: Uint8Array } | ServerAnswer
 
 /**
- * One question to a server. `receive` takes a datagram, or with TCP the next bytes of the stream. It throws for no bytes, and allocates
- * no more than it has received.
+ * One question to a server. `receive` takes a datagram, or with TCP the next bytes of the stream. It never throws, whatever the bytes are,
+ * and allocates no more than it has received.
  */
 export type Exchange = {
   readonly packet: Uint8Array

@@ -1,21 +1,23 @@
+import { isRecord } from '#shared/kube/errors.ts'
 import type { ServerReport } from './answer.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
-const toMembers = (value: unknown): Members | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined
-
 /** Returns the object in a text, or undefined if the text is not an object in JSON. Never throws. */
 export const readObject = (text: string): Members | undefined => {
   try {
-    return toMembers(JSON.parse(text))
+    const value: unknown = JSON.parse(text)
+    return isRecord(value) ? value : undefined
   } catch {
     return undefined
   }
 }
 
 /** Returns a member that is an object; otherwise an empty one. */
-export const objectIn = (value: Members, name: string): Members => toMembers(value[name]) ?? {}
+export const objectIn = (value: Members, name: string): Members => {
+  const member = value[name]
+  return isRecord(member) ? member : {}
+}
 
 /** Returns a member that is a number. It may be any, such as 1e999. */
 export const numberIn = (value: Members, name: string): number | undefined => {

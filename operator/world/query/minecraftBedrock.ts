@@ -36,21 +36,21 @@ const readFields = (text: string): Next => {
 
 /** Asks with the unconnected ping of RakNet, which servers of Minecraft Bedrock answer. */
 export const beginMinecraftBedrock: BeginExchange = ({ random }) => {
-  const [time, guid] = [0, 0].map(() => Uint8Array.from({ length: 8 }, () => Math.floor(random() * 256)))
-  const sent = time ?? new Uint8Array(8)
+  const randomBytes = () => Uint8Array.from({ length: 8 }, () => Math.floor(random() * 256))
+  const time = randomBytes()
 
   const readPong = (reader: Reader): Next => {
     const type = reader.u8('its type')
     if (type !== pongId) return toFault(`is of type ${type}, and a pong is of type ${pongId}`)
     // The pong of an earlier ping may be late.
-    if (!areEqual(reader.take(8, 'the end of the time'), sent)) return more
+    if (!areEqual(reader.take(8, 'the end of the time'), time)) return more
     reader.take(8, 'the end of the id of the server')
     if (!areEqual(reader.take(16, 'the end of the magic'), magic)) return toFault('is not one of RakNet')
     return readFields(reader.text(reader.u16('the length of the text'), 'the text'))
   }
 
   return {
-    packet: joinBytes([Uint8Array.of(pingId), sent, magic, guid ?? new Uint8Array(8)]),
+    packet: joinBytes([Uint8Array.of(pingId), time, magic, randomBytes()]),
     receive: receivePackets(readPong),
   }
 }
