@@ -102,3 +102,6 @@ export const withinArgsLimit = <S extends z.ZodType<string[]>>(schema: S): S =>
 
 /** The length of a run in minutes, also fractions of them: above 0, at most 5,256,000 (10 years). */
 export const durationMinutes = z.number().gt(0).max(5_256_000)
+
+/** The minutes without players after which a run ends: at least 1, at most 43,200 (30 days). */
+export const idleMinutes = z.int().min(1).max(43_200)

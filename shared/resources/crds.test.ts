@@ -41,9 +41,10 @@ test('kubectl get worlds -o wide fits into 160 columns', () => {
     'Port',
     'Node',
     'Deployment',
+    'Empty',
   ])
   const widest = ['Main lobby', 'Starting', 'Unknown', '255.255.255.255', '10000', 'Capacity10000', '365d', '65535']
-  const values = ['wld-01m7y9g19ge5abtf9x6h9mk7da', ...widest, 'orrery-node-1', 'Restarting']
+  const values = ['wld-01m7y9g19ge5abtf9x6h9mk7da', ...widest, 'orrery-node-1', 'Restarting', '7h59m']
   // kubectl pads each column except the last with three spaces.
   const widths = ['Name', ...names].map((name, index) => Math.max(name.length, values[index]?.length ?? 0))
   expect(widths.reduce((sum, width) => sum + width + 3, -3)).toBeLessThanOrEqual(160)

@@ -92,6 +92,13 @@ const definitions: Record<Kind, Definition> = {
         description: 'Status of the deployment of the run.',
         wide: true,
       },
+      {
+        name: 'Empty',
+        type: 'date',
+        jsonPath: '.status.idle.since',
+        description: 'Time since which nobody is in a world with idleStopMinutes.',
+        wide: true,
+      },
     ],
   },
   bot: {

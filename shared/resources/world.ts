@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { idField, instant } from '#shared/domain/common.ts'
+import { idleRule, idleSettings, worldIdle } from '#shared/domain/idle.ts'
 import { hasEnded } from '#shared/domain/phases.ts'
 import { maxPorts, portRules, routeRule, runPorts } from '#shared/domain/ports.ts'
 import { queryRule, reportedFields } from '#shared/domain/query.ts'
@@ -73,6 +74,7 @@ export const worldSpecSchema = z
     revision: revision(),
     transient: worldFields.transient.default(false),
     durationMinutes: worldFields.durationMinutes.exactOptional(),
+    ...idleSettings,
     scaling: scaling.prefault({}).describe('Size of the server. Changes take effect with the next run.'),
     ...serverSettings.shape,
     runtime: runtime.prefault({}).describe('Program that the server runs. Changes take effect with the next run.'),
@@ -93,7 +95,7 @@ export const worldSpecSchema = z
         message:
           'runtime.capacity must not exceed the capacity of the scaling profile, which is the number in its name: lower it, or choose a larger scaling.profile',
       },
-      ...[...portRules, routeRule, queryRule].map(({ rule, message }) => ({ rule, message })),
+      ...[...portRules, routeRule, queryRule, idleRule].map(({ rule, message }) => ({ rule, message })),
     ],
   })
 
@@ -106,6 +108,10 @@ export const validWorldSpec = worldSpecSchema
   .refine(({ runtime: { query }, networking: { ports } }) => queryRule.isKept({ query, ports }), {
     path: ['runtime', 'query'],
     message: queryRule.message,
+  })
+  .refine(({ idleStopMinutes, runtime }) => idleRule.isKept({ idleStopMinutes, ...runtime }), {
+    path: ['idleStopMinutes'],
+    message: idleRule.message,
   })
 
 const deployment = z.object({
@@ -208,7 +214,7 @@ const run = z.object({
     .enum(runEndReasons)
     .exactOptional()
     .describe(
-      'Reason for the end: Stopped by a user, Expired after durationMinutes, Completed with exit code 0, StartDeadline if the server was not Ready in time, RestartBudget after too many failures.',
+      'Reason for the end: Stopped by a user, Expired after durationMinutes, Idle after idleStopMinutes without players, Completed with exit code 0, StartDeadline if the server was not Ready in time, RestartBudget after too many failures.',
     ),
   endMessage: z.string().max(4096).exactOptional().describe('Details of the end for people.'),
   dismissed: z
@@ -251,6 +257,7 @@ export const worldStatusSchema = z
       })
       .exactOptional()
       .describe('Players as the server last reported them. Absent while they are unknown.'),
+    idle: worldIdle.exactOptional(),
     run: run.exactOptional().describe('State of the current or last run, with its settings as they were at the start.'),
     deployment: deployment.exactOptional().describe('Deployment of the run.'),
     previousDeployment: deployment.exactOptional().describe('Deployment of the run before, with its final status.'),

@@ -56,5 +56,5 @@ export const findTrouble = <Condition extends WhyCondition>(
   conditions: readonly Condition[],
 ): Condition | undefined => {
   const cause = findCause(conditions)
-  return cause === undefined || [...settled, 'Completed', 'Expired'].includes(cause.reason) ? undefined : cause
+  return cause === undefined || [...settled, 'Completed', 'Expired', 'Idle'].includes(cause.reason) ? undefined : cause
 }

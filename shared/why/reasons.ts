@@ -14,7 +14,7 @@ export type TemporaryReason =
   | 'WaitingForApi'
 
 /** The reasons of a state that lasts until a user changes it. */
-type FinalReason = 'Completed' | 'Expired' | 'NeverStarted' | 'ServerReady' | 'Stopped'
+type FinalReason = 'Completed' | 'Expired' | 'Idle' | 'NeverStarted' | 'ServerReady' | 'Stopped'
 
 /** The reasons of a resource without a row. REST shows no world with them. */
 type RowlessReason =
@@ -71,6 +71,7 @@ const steps: Readonly<Record<WorldReason, readonly Step[]>> = {
   Expired: ['start'],
   HostPortNotAllowed: ['networking.strategy', 'askOperator'],
   HostPortPending: ['wait'],
+  Idle: ['start'],
   ImageNotAllowed: ['runtime.build', 'askOperator'],
   ImagePullFailed: ['runtime.build', 'askOperator'],
   LoadBalancerPending: ['wait'],

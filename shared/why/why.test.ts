@@ -309,6 +309,10 @@ const sentences: Record<WorldReason, [facts: Facts, sentence: string]> = {
   ServerReady: [{ phase: 'Active', conditions: [ready('ServerReady', '', 'True')] }, 'Lobby is running.'],
   Stopped: [ended('Stopped', 'The world was stopped.'), 'Lobby is stopped.'],
   Expired: [ended('Expired', 'The duration of the run is over.'), 'Lobby is stopped: the duration of the run is over.'],
+  Idle: [
+    ended('Idle', 'Nobody was in the world for 15 minutes.'),
+    'Lobby is stopped: nobody was in the world for 15 minutes.',
+  ],
   Completed: [ended('Completed', 'The server ended the run.'), 'Lobby is stopped: its server ended the run.'],
   NeverStarted: [{ phase: 'Inactive', conditions: [ready('NeverStarted', '')] }, 'Lobby was never started.'],
   EditRefused: [
@@ -424,6 +428,47 @@ test('what the operator writes about failures is read again', () => {
 
 test.each(Object.values(remedies))('"%s" is read as advice', (remedy) => {
   expect(splitAdvice(`The server failed. ${remedy}`)).toEqual({ facts: 'The server failed.', advice: remedy })
+})
+
+describe('a world that sleeps', () => {
+  const [facts] = sentences.Idle
+  const nobody = 'Lobby sleeps: nobody was in the world for 15 minutes.'
+
+  test.each([
+    [true, 'A user who enters wakes it, and so does a start.'],
+    [false, 'Start it to wake it.'],
+  ])('says what wakes it (on access: %s)', (wakesOnAccess, remedy) => {
+    const explained = why({ ...facts, sleep: { wakesOnAccess } })
+    expect(explained).toMatchObject({ state: 'Stopped', summary: 'Lobby sleeps.', remedy, reason: 'Idle' })
+    expect(explained).toMatchObject({ sentence: `${nobody} ${remedy}`, actions: [{ kind: 'start' }] })
+  })
+
+  test('is one whose start waits, or whose server does not end, in those words', () => {
+    const sleep = { wakesOnAccess: true }
+    const [waits] = sentences.StartWaits
+    const [stuck] = sentences.TerminationStuck
+    for (const each of [waits, stuck]) expect(why({ ...each, sleep }).sentence).toBe(why(each).sentence)
+  })
+})
+
+describe('a world that does not sleep because its players are unknown', () => {
+  const message =
+    'The world does not sleep, because its server does not say its players. Check the port of runtime.query.'
+  const idle = { ...ready('UnknownCounts', message, 'Unknown'), type: 'Idle' }
+
+  test('runs, with that note', () => {
+    const runs = why(running(idle))
+    expect(runs).toMatchObject({ state: 'Running', reason: '', actions: [] })
+    expect(runs.remedy).toBeUndefined()
+    expect(runs.sentence).toBe(
+      'Lobby is running. It does not sleep, because its server does not say its players. Check the port of runtime.query.',
+    )
+  })
+
+  test('has no note while it is in trouble', () => {
+    const [{ conditions = [], ...facts }] = sentences.AddressMissing
+    expect(why({ ...facts, conditions: [...conditions, idle] }).sentence).toBe(sentences.AddressMissing[1])
+  })
 })
 
 describe('a server without enough memory', () => {

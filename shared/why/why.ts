@@ -27,6 +27,8 @@ export type WhyFacts = {
   readonly phase: WorldPhase
   readonly conditions: readonly WhyCondition[]
   readonly run?: WhyRun
+  /** Present while the world sleeps, with whether users who enter wake it. */
+  readonly sleep?: { readonly wakesOnAccess: boolean }
   /**
    * A scaling profile with more memory than that of the run: the one that the world has by now, or else the next one that the caller
    * may choose. Null if there is none, absent if it is unknown.
@@ -84,11 +86,17 @@ export const explainWorld = (facts: WhyFacts, nowMs: number): Why => {
   return { ...why, sentence: toSentence(why, facts, nowMs) }
 }
 
-/** Returns the advice of the cause, or else the remedy of its reason. It names a larger profile for a server without enough memory. */
+/**
+ * Returns the advice of the cause, or else the remedy of its reason. It names a larger profile for a server without enough memory, and
+ * what wakes a world that sleeps.
+ */
 const remedyFor = (
-  { largerProfile }: WhyFacts,
+  { largerProfile, sleep }: WhyFacts,
   { state, cause, reason }: Pick<Why, 'state' | 'cause' | 'reason'>,
 ): string | undefined => {
+  if (reason === 'Idle' && sleep !== undefined) {
+    return sleep.wakesOnAccess ? 'A user who enters wakes it, and so does a start.' : 'Start it to wake it.'
+  }
   if (reason === 'OutOfMemory' && largerProfile === null) {
     return 'Ask the platform operator for a larger scaling profile.'
   }
@@ -128,8 +136,7 @@ const summarise = (facts: WhyFacts, state: WhyState, reason: string): string => 
       if (phase === 'Active') return `${name} is restarting`
       return phase === 'Starting' ? `${name} is starting` : `${name} waits to start`
     case 'Stopped':
-      if (phase === 'Inactive') return `${name} was never started`
-      return reason === 'Stopped' && isProgressing(conditions) ? `${name} is stopping` : `${name} is stopped`
+      return `${name} ${rests(facts, reason)}`
     case 'NeedsAttention':
       if (isReady(conditions)) return `${name} is running, but needs attention`
       if (phase === 'Stopped' || phase === 'Inactive') return `${name} is not running, and needs attention`
@@ -137,11 +144,18 @@ const summarise = (facts: WhyFacts, state: WhyState, reason: string): string => 
   }
 }
 
+/** Returns the words for a world that nothing starts. */
+const rests = ({ phase, conditions, sleep }: WhyFacts, reason: string): string => {
+  if (phase === 'Inactive') return 'was never started'
+  if (reason === 'Idle' && sleep !== undefined) return 'sleeps'
+  return reason === 'Stopped' && isProgressing(conditions) ? 'is stopping' : 'is stopped'
+}
+
 const isProgressing = (conditions: readonly WhyCondition[]): boolean =>
   conditions.some(({ type, status }) => type === 'Progressing' && status === 'True')
 
 /** The actions that cannot help a world that has failed, besides its start. */
-const idle: readonly Action['kind'][] = ['restart', 'start', 'wait']
+const useless: readonly Action['kind'][] = ['restart', 'start', 'wait']
 
 /** Returns what resolves a reason. An edit acts at the next start, so a start or a restart follows it. */
 const actionsOf = ({ phase, largerProfile }: WhyFacts, state: WhyState, reason: string): Action[] => {
@@ -153,7 +167,7 @@ const actionsOf = ({ phase, largerProfile }: WhyFacts, state: WhyState, reason: 
   const rest = all.filter(({ kind }) => kind !== 'edit')
   const others: Action[] = isLargest ? [{ kind: 'askOperator' }, ...rest] : rest
   if (state === 'Failed' && reason !== 'Paused') {
-    const useful = others.filter(({ kind }) => !idle.includes(kind))
+    const useful = others.filter(({ kind }) => !useless.includes(kind))
     const isHelpless = edits.length + useful.length === 0
     return [...edits, { kind: 'start' }, ...(isHelpless ? [{ kind: 'askOperator' } as const] : useful)]
   }
@@ -181,6 +195,7 @@ const toSentence = (why: Parts, facts: WhyFacts, nowMs: number): string => {
     adviseOn(why),
     compare(why),
     alsoOf(why, facts),
+    sleeplessnessOf(why, facts),
   ]
   return sentences.filter(Boolean).join(' ')
 }
@@ -235,6 +250,12 @@ const adviseOn = ({ remedy = '', state }: Parts): string => {
 const alsoOf = ({ reason }: Parts, { conditions }: WhyFacts): string => {
   const refusal = findRefusal(conditions)
   return refusal === undefined || refusal.reason === reason ? '' : `Also, ${lowerFirst(refusal.message)}`
+}
+
+/** Returns why a world that runs without trouble will not sleep although it should. */
+const sleeplessnessOf = ({ state }: Parts, { conditions }: WhyFacts): string => {
+  const idle = state === 'Running' ? conditions.find(({ type }) => type === 'Idle') : undefined
+  return idle?.status === 'Unknown' ? idle.message.replace(/^The world /, 'It ') : ''
 }
 
 const compare = ({ others = 0, state }: Parts): string => {

@@ -29,8 +29,9 @@ export const deploymentAnswer = z
       .enum(deploymentEndReasons)
       .exactOptional()
       .describe(
-        'Reason for the end: Stopped by a user, Expired after its duration, Completed with exit code 0, StartDeadline if the server was not ready in time, RestartBudget after too many failures, Superseded by the next run.',
+        'Reason for the end: Stopped by a user, Expired after its duration, Idle after a time without players, Completed with exit code 0, StartDeadline if the server was not ready in time, RestartBudget after too many failures, Superseded by the next run.',
       ),
+    wokenBy: z.string().exactOptional().describe('Caller who woke the world for this run.'),
     exitCode: z.int().exactOptional().describe('Exit code of the server that ended last.'),
     image: z.string().exactOptional().describe('Container image of the server.'),
     restarts: z
