@@ -39,7 +39,14 @@ const measure = async (query: { readonly protocol: 'Http' | 'A2S'; readonly port
   }
   const poll = createQueuePoll({ ask, clock: systemClock, random: Math.random, changed: () => undefined })
   for (let at = 0; at < servers; at += 1) {
-    const server = { podUid: 'p', host: benchHost(at), capacity: 20, isAwaited: false, recorded: undefined }
+    const server = {
+      podUid: 'p',
+      host: benchHost(at),
+      capacity: 20,
+      isAwaited: false,
+      isDue: false,
+      recorded: undefined,
+    }
     poll.start(`bench/w${at}`, { ...server, query: { ...query, timeoutMs: 2_000 } })
   }
   await sleep(systemClock, warmMs)

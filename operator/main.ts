@@ -33,6 +33,7 @@ import { watchAdmission } from './admission.ts'
 import { createBotController } from './bots/execute/controller.ts'
 import { type OperatorConfig, readOperatorConfig } from './config.ts'
 import { checkDefinitions } from './definitions.ts'
+import { createBotCache } from './lifecycle/execute/botCache.ts'
 import { serveLogs } from './logs/server.ts'
 import { createTails, type Tails } from './logs/tails.ts'
 import type { PodCaches } from './logs/target.ts'
@@ -142,8 +143,11 @@ const openControllers = async (parts: Parts, events: EventRecorder, tails: Tails
   const namespaces = createClient<KubeObject>(transport, coreResource('namespaces', 'Namespace'))
   const worldClient = createClient<World>(transport, worldResource)
   const profiles = await loadProfiles(transport, config.scalingProfiles, systemClock, log)
+  const botClient = createClient<BotDeployment>(transport, botDeploymentResource)
+  const botCache = createBotCache({ ...common, client: botClient })
   const worlds = createWorldController({
     ...common,
+    bots: botCache,
     worlds: worldClient,
     pods: createClient<Pod>(transport, coreResource('pods', 'Pod')),
     services: createClient<Service>(transport, coreResource('services', 'Service')),
@@ -163,7 +167,7 @@ const openControllers = async (parts: Parts, events: EventRecorder, tails: Tails
   worldMetrics.observePods((world) => worlds.pods.store.get(objectKey(world)))
   const bots = createBotController({
     ...common,
-    bots: createClient<BotDeployment>(transport, botDeploymentResource),
+    bots: { client: botClient, cache: botCache },
     pods: createClient<Pod>(transport, coreResource('pods', 'Pod')),
     worlds: worlds.worlds,
     servers: worlds.pods,

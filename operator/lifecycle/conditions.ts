@@ -5,7 +5,7 @@ import { pausedAnnotation } from '#shared/resources/group.ts'
 
 /** The conditions of every resource; a resource may have others of its own. */
 const commonTypes = ['Ready', 'Progressing', 'Degraded'] as const
-const allTypes: readonly string[] = [...commonTypes, 'LimitExceeded', 'Responding']
+const allTypes: readonly string[] = [...commonTypes, 'LimitExceeded', 'Responding', 'Idle']
 
 /** The longest message of a status or a condition, in UTF-16 code units. */
 export const maxMessageLength = 4_096

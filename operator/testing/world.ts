@@ -231,6 +231,8 @@ export const planFor = (
     route: 'unserved',
     serviceUnusedMs: Number.POSITIVE_INFINITY,
     queried: undefined,
+    answerAgeMs: 0,
+    hasBots: false,
     policy: {},
     newRunId: () => newRunId,
     allotPorts,

@@ -43,8 +43,8 @@ const responding = (world: World, queried?: QueryResult, afterMs = 30_000): stri
   conditionOf(see(world, queried, afterMs).status, 'Responding')
 
 describe('the server that is asked', () => {
-  const find = (spec: WorldSpecInput, pod: Pod = server, queried?: QueryResult) => {
-    const world = captured(spec)
+  const find = (spec: WorldSpecInput, pod: Pod = server, queried?: QueryResult, around: Partial<PlanInput> = {}) => {
+    const world = around.world ?? captured(spec)
     const input: PlanInput = {
       world,
       pod,
@@ -55,10 +55,13 @@ describe('the server that is asked', () => {
       service: undefined,
       route: 'unserved',
       serviceUnusedMs: 0,
+      answerAgeMs: 0,
+      hasBots: false,
       policy: {},
       newRunId: () => runB,
       allotPorts,
       hostPorts: createHostPortUse(settings.hostPorts).of('default/world'),
+      ...around,
     }
     const { status } = planFor(world, pod, input.nowMs, runB, { queried })
     return findAskedServer(input, status)
@@ -116,6 +119,21 @@ describe('the server that is asked', () => {
     ['nothing, with a note about its counts, which may be outdated', a2s, corrected, undefined],
   ])('has on record %s', (_, spec, queried, expected) => {
     expect(find(spec, server, queried)?.recorded).toEqual(expected)
+  })
+
+  test('of a world that may sleep has nothing on record, and is due once its time to sleep has come', () => {
+    const sleepy = { ...running, idleStopMinutes: 15 }
+    expect(find(sleepy)).toMatchObject({ recorded: undefined, isDue: false })
+    expect(find(sleepy, server, answered(5))).toMatchObject({ recorded: undefined, isDue: false })
+    expect(find(running)).toMatchObject({ isDue: false })
+    const empty = applyStatus(captured(sleepy), see(captured(sleepy)))
+    const dueAfterMs = 20_000 + 15 * 60_000
+    expect(find(sleepy, server, undefined, { world: empty, nowMs: startMs + dueAfterMs - 1 })).toMatchObject({
+      isDue: false,
+    })
+    expect(find(sleepy, server, undefined, { world: empty, nowMs: startMs + dueAfterMs })).toMatchObject({
+      isDue: true,
+    })
   })
 
   test('is no longer awaited once it has answered', () => {

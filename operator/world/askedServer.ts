@@ -8,6 +8,7 @@ import { awaitsAnswer, queryPort, type ServerQuery, transportOf } from '#shared/
 import type { WorldQueue, WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import { checkQuery } from '#shared/why/remedies.ts'
 import { waitingFor } from '#shared/why/wording.ts'
+import { isSleepDue } from './idle.ts'
 import { observeServer } from './observe.ts'
 import type { PlanInput } from './step.ts'
 
@@ -22,6 +23,8 @@ export type PolledServer = {
   readonly isAwaited: boolean
   /** The queue that the world's status shows. Undefined if it shows none, so that any answer is news. */
   readonly recorded: WorldQueue | undefined
+  /** The world sleeps if nobody is in it now, so the next answer is news. */
+  readonly isDue: boolean
 }
 
 /** The query of a server whose kubelet probes it, if its run has none. */
@@ -46,11 +49,20 @@ export const findAskedServer = (input: PlanInput, status: WorldStatus): PolledSe
   if (port === undefined || host === undefined || podUid === undefined) return undefined
   const { protocol, timeoutSeconds } = query
   // Without a query, a first report of 0 and 0 is not written. A note about the counts may be outdated, so the next answer is news.
+  // With a sleep, the first answer of this process is news, because only an answer ends a run.
   const hasNote = findCondition(status, 'Responding')?.reason === 'CountsCorrected'
   const queue = status.queue ?? (run.query === undefined ? { active: 0, queued: 0 } : undefined)
-  const recorded = hasNote ? undefined : queue
+  const recorded = hasNote || status.idle !== undefined ? undefined : queue
   const asked = { protocol, port, timeoutMs: timeoutSeconds * 1_000 }
-  return { podUid, host, capacity: run.capacity, query: asked, isAwaited, recorded }
+  return {
+    podUid,
+    host,
+    capacity: run.capacity,
+    query: asked,
+    isAwaited,
+    recorded,
+    isDue: isSleepDue(status, input.nowMs),
+  }
 }
 
 /** Returns the port that the server listens on for a query: with the policy Passthrough its host port. */

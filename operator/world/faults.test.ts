@@ -413,6 +413,8 @@ test('the same input gives the same plan', () => {
     route: 'unserved' as const,
     serviceUnusedMs: 0,
     queried: undefined,
+    answerAgeMs: 0,
+    hasBots: false,
     policy: {},
     settings,
     nowMs: startMs,

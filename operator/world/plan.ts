@@ -12,6 +12,7 @@ import { explainAnswerWait } from './askedServer.ts'
 import { drainServer } from './drain.ts'
 import { planDeleted, planEnded, planStopped } from './ended.ts'
 import { explainForbidden } from './forbidden.ts'
+import { endIdleRun, sleepsInMs, withoutSleepClock } from './idle.ts'
 import { planNotGranted } from './notGranted.ts'
 import { observeRun, observeServer } from './observe.ts'
 import { isBuiltFrom } from './pod.ts'
@@ -26,7 +27,7 @@ import type { Plan, PlanInput } from './step.ts'
  * Plans one reconcile of a World. The cases are tried from top to bottom, and the first that applies returns the plan. Unless
  * paused, changed labels of the world's own objects are put back too.
  *
- *   paused        annotation orrery.dev/paused, not closed     change nothing
+ *   paused        annotation orrery.dev/paused, not closed     change nothing, but clear the sleep clock
  *   deleted       the World has a deletionTimestamp            end the run, stop the server
  *   closed        the organization was deleted                 end the run, stop the server
  *   stopped       spec.state is Stopped                        end the run, stop the server
@@ -35,7 +36,7 @@ import type { Plan, PlanInput } from './step.ts'
  *   unnamedRun    the operator chose the id of a new run       record the id
  *   ended         the run has ended                            stop the server; delete a transient World in time
  *   expired       the duration of the run has passed           end the run
- *   underWay      none of these                                server and network of the run, with its start deadline
+ *   underWay      none of these                                server and network of the run, until its start deadline or sleep
  *
  * State is recorded before any action that depends on it, so a crash loses nothing. A run has its id in the spec or the
  * status before its first pod is created. A run, a failure or an end is in the status before its pod is deleted.
@@ -48,13 +49,15 @@ const repairFirst = (input: PlanInput): Plan => {
   return { ...planned, steps: [...repairSteps(input), ...planned.steps] }
 }
 
-const paused: Case<PlanInput, Plan> = ({ world, policy, nowMs }) =>
-  isPaused(world) && !policy.isClosed
-    ? {
-        steps: [],
-        status: pausedStatus<WorldStatus>({ ...world.status, phase: world.status?.phase ?? 'Inactive' }, nowMs),
-      }
-    : undefined
+const paused: Case<PlanInput, Plan> = ({ world, policy, nowMs }) => {
+  if (!isPaused(world) || policy.isClosed) return undefined
+  // Players who come and leave during the pause are not recorded, so a time since which nobody is there would be wrong after it.
+  const status = withoutSleepClock(world.status ?? {})
+  return {
+    steps: [],
+    status: pausedStatus<WorldStatus>({ ...status, phase: status.phase ?? 'Inactive' }, nowMs),
+  }
+}
 
 const deleted: Case<PlanInput, Plan> = (input) =>
   input.world.metadata.deletionTimestamp === undefined ? undefined : planDeleted(input)
@@ -136,6 +139,8 @@ const underWay = (input: RunInput): Plan => {
   const isForbidden = input.pod === undefined && explainForbidden(input, run) !== undefined
   const server = planServer(input, run, network)
   if (server.status.run?.endReason !== undefined) return server
+  const idleRun = endIdleRun(input, server.status)
+  if (idleRun !== undefined) return planEnded(input, idleRun)
   const deadlineMs = startDeadlineMs(input, server.status)
   if (nowMs >= deadlineMs) return planLateStart(input, server)
   const steps = isForbidden ? server.steps : [...server.steps, ...network.steps]
@@ -143,7 +148,13 @@ const underWay = (input: RunInput): Plan => {
   return {
     ...server,
     steps,
-    ...requeueAfter(expiresMs - nowMs, deadlineMs - nowMs, server.requeueAfterMs, network.requeueAfterMs),
+    ...requeueAfter(
+      expiresMs - nowMs,
+      deadlineMs - nowMs,
+      sleepsInMs(server.status, nowMs),
+      server.requeueAfterMs,
+      network.requeueAfterMs,
+    ),
     // The new pod triggers the next reconcile, whose status shows it.
     ...(input.isNew && steps.some(({ verb }) => verb === 'createPod') ? { deferStatus: true } : {}),
   }

@@ -34,7 +34,7 @@ import { buildPod } from './pod.ts'
 import type { PlanInput, Step } from './step.ts'
 
 /** A simulated cluster that only the test and the operator change. */
-type Cluster = Pick<PlanInput, 'pod' | 'node' | 'service' | 'queried' | 'policy'> & {
+type Cluster = Pick<PlanInput, 'pod' | 'node' | 'service' | 'queried' | 'policy' | 'hasBots'> & {
   world: World | undefined
   nowMs: number
   made: number
@@ -112,6 +112,10 @@ const events = {
   isResized: onSpec(({ spec }) => ({
     scaling: { profile: spec.scaling.profile === 'Capacity30' ? 'Capacity60' : 'Capacity30' },
   })),
+  maySleep: onSpec(() => ({ idleStopMinutes: 10 })),
+  maySleepLater: onSpec(() => ({ idleStopMinutes: 43_200 })),
+  getsBots: (cluster) => ({ ...cluster, hasBots: true }),
+  losesItsBots: (cluster) => ({ ...cluster, hasBots: false }),
   isTransient: onSpec(() => ({ transient: true, durationMinutes: 30 })),
   losesItsService: (cluster) => ({ ...cluster, service: undefined }),
   selectsOtherPods: ({ service, ...cluster }) => ({
@@ -129,6 +133,7 @@ const events = {
   }),
   waitsBriefly: (cluster) => ({ ...cluster, nowMs: cluster.nowMs + 3_000 }),
   waits: (cluster) => ({ ...cluster, nowMs: cluster.nowMs + 61_000 }),
+  waitsLong: (cluster) => ({ ...cluster, nowMs: cluster.nowMs + 500_000 }),
 } satisfies Record<string, Event>
 const aQuery = fc.constantFrom<Asked[]>(
   { probes: true },
@@ -148,6 +153,7 @@ const look = (cluster: Cluster, world: World) => {
       queried: pod?.metadata.uid === cluster.askedUid ? cluster.queried : undefined,
       settings,
       route: 'unserved',
+      answerAgeMs: 0,
       serviceUnusedMs: Number.POSITIVE_INFINITY,
       newRunId: () => runB,
       allotPorts,
@@ -221,21 +227,23 @@ const execute = (cluster: Cluster, world: World, step: Step): Cluster => {
 
 /** Checks that a plan deletes nothing that is still wanted. */
 const expectJustified = (cluster: Cluster, world: World, step: Step): void => {
-  const { pod, node, nowMs } = cluster
+  const { pod, node, nowMs, queried, hasBots } = cluster
   const run = world.status?.run
   const expiresMs = Date.parse(world.spec.startedAt ?? '') + (world.spec.durationMinutes ?? Infinity) * 60_000
   const unwanted =
     cluster.policy.isClosed || world.spec.state === 'Stopped' || run?.endReason !== undefined || nowMs >= expiresMs
   const podRunId = pod && runIdOf(pod)
+  const isEmpty = queried?.kind === 'answered' && queried.queue.active === 0 && queried.queue.queued === 0
+  const asleep = isEmpty && !hasBots && nowMs >= Date.parse(world.status?.idle?.sleepsAt ?? '')
   const older = podRunId !== world.spec.runId
   const overdue = run?.readyAt === undefined && nowMs >= startMs + settings.startDeadlineMs
   const isUnrecorded = run?.id !== world.spec.runId
   const counted = run?.countedPodUid === pod?.metadata.uid
   if (step.verb === 'deletePod')
-    expect(unwanted || older || overdue || counted || isUnrecorded, 'a wanted server').toBe(true)
+    expect(unwanted || asleep || older || overdue || counted || isUnrecorded, 'a wanted server').toBe(true)
   if (step.verb === 'deletePod' || step.verb === 'forceDeletePod') {
     // The pod of an outdated spec may be deleted without a record: the spec names its run, which continues.
-    const goesOn = !older && !unwanted
+    const goesOn = !older && !unwanted && !asleep
     expect(goesOn || run?.id === podRunId, 'a run that is not on record').toBe(true)
   }
   if (step.verb === 'forceDeletePod') expect(node, 'a server that may still run').toBe('gone')
@@ -287,6 +295,7 @@ const aCluster = (
   node: aNode(),
   service: undefined,
   queried: undefined,
+  hasBots: false,
   nowMs: startMs,
   made: 0,
   askedUid: undefined,
@@ -310,17 +319,19 @@ const expectAnswered = ({ world, answeredUids }: Cluster): void => {
   if (isReadyWorld && run?.query !== undefined) expect(responding).toBeDefined()
 }
 
-/** Settles after an event. An answer, or none, ends no Ready and changes no run. */
+/** Settles after an event. An answer, or none, ends no Ready and changes no run, unless the world falls asleep. */
 const settleAfter = (name: keyof typeof events, before: Cluster): Cluster => {
   const { status: was } = before.world ?? {}
   const cluster = settle(events[name](before))
   expectAnswered(cluster)
   if (name in queryEvents && was?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')) {
     const { status: is } = cluster.world ?? {}
+    if (is?.run?.endReason === 'Idle') return cluster
     const shown = (status: WorldStatus | undefined) => ({
       ...status,
       queue: undefined,
-      conditions: status?.conditions?.filter(({ type }) => type !== 'Responding'),
+      idle: undefined,
+      conditions: status?.conditions?.filter(({ type }) => type !== 'Responding' && type !== 'Idle'),
     })
     expect(shown(is)).toEqual(shown(was))
   }

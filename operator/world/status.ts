@@ -15,6 +15,7 @@ import { deploymentIdOfRun } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import { awaits, waitForAnswer } from './askedServer.ts'
+import { idleConditions, idleOfEnded, idleOfReady } from './idle.ts'
 import { hasEndedInError } from './run.ts'
 import { isPodDeletion, type Plan, type PlanInput, type Step } from './step.ts'
 
@@ -51,6 +52,7 @@ const statusOf = (input: PlanInput, outcome: Outcome): WorldStatus => {
   const { world, nowMs } = input
   const { run } = outcome
   const [first] = outcome.addresses ?? []
+  const { idle, conditions } = sleepOf(input, outcome)
   const observedGeneration = world.metadata.generation ?? 0
   return {
     phase: outcome.phase,
@@ -64,16 +66,15 @@ const statusOf = (input: PlanInput, outcome: Outcome): WorldStatus => {
       addresses: outcome.addresses,
       nodeName: outcome.pod?.spec?.nodeName,
       queue: queueOf(input, outcome),
+      idle,
       run,
       deployment: deploymentOf(input, outcome),
       previousDeployment: previousDeploymentOf(world, run),
     }),
-    conditions: updateConditions(
-      world.status?.conditions,
-      outcome,
-      { observedGeneration, nowMs },
-      respondingOf(input, outcome),
-    ),
+    conditions: updateConditions(world.status?.conditions, outcome, { observedGeneration, nowMs }, [
+      ...respondingOf(input, outcome),
+      ...conditions,
+    ]),
   }
 }
 
@@ -124,6 +125,18 @@ const queueOf = ({ world, queried }: PlanInput, { ready, pod, run }: Outcome): W
   const { active, queued } = queried.queue
   const isFirst = recorded === undefined && run?.query === undefined
   return isFirst && active === 0 && queued === 0 ? undefined : queried.queue
+}
+
+/** Returns the sleep of a run whose server is Ready or that sleeps, with the conditions that explain it. */
+const sleepOf = (
+  input: PlanInput,
+  { ready, pod, run, phase }: Outcome,
+): { readonly idle?: WorldStatus['idle'] | undefined; readonly conditions: readonly ConditionState[] } => {
+  if (run !== undefined && phase === 'Stopped') return { idle: idleOfEnded(input.world, run), conditions: [] }
+  if (run === undefined || pod === undefined || ready !== true) return { conditions: [] }
+  const readyRun = { ...input, run, recorded: statusOfPod(input.world, pod) }
+  const idle = idleOfReady(readyRun)
+  return { idle, conditions: idleConditions(readyRun, idle) }
 }
 
 /**

@@ -65,6 +65,10 @@ export type PlanInput = {
   readonly serviceUnusedMs: number
   /** The knowledge of this process about this pod's server, from polls. */
   readonly queried: QueryResult | undefined
+  /** The age of the last poll's answer; infinite if the last poll got none, or began before the world was due to sleep. */
+  readonly answerAgeMs: number
+  /** The world has bots that keep it awake. Known if the world has idleStopMinutes. */
+  readonly hasBots: boolean
   readonly policy: NamespacePolicy
   readonly settings: WorldSettings
   readonly nowMs: number

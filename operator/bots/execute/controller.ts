@@ -1,3 +1,4 @@
+import { byNamespace, byWorld, worldKeyOf } from '#operator/lifecycle/execute/botCache.ts'
 import {
   acknowledgementPace,
   createResourceController,
@@ -19,23 +20,22 @@ import type { Backoff, Priority } from '#shared/kube/queue.ts'
 import { createReflector, type Reflector } from '#shared/kube/reflector.ts'
 import { createTextSharing } from '#shared/kube/texts.ts'
 import type { Log } from '#shared/log.ts'
-import { type BotDeployment, readBotSpec } from '#shared/resources/botDeployment.ts'
-import { operatorPart } from '#shared/resources/cached.ts'
+import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { isPaused, labels } from '#shared/resources/group.ts'
 import { readPolicy } from '#shared/resources/namespacePolicy.ts'
 import { cacheSelectors } from '#shared/resources/selectors.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { Tracing } from '#shared/tracing/tracing.ts'
 import type { BotSettings } from '../settings.ts'
-import { reconcileBots, worldKeyOf } from './reconcile.ts'
+import { reconcileBots } from './reconcile.ts'
 
 const workers = 10
 /** Changes within this time lead to one reconcile, because a bot deployment has thousands of pods that change often. */
 const coalesceMs = 200
 
-/** Creates the controller of BotDeployments. The caches of Worlds and servers belong to the worlds' controller. */
+/** Creates the controller of BotDeployments, which runs their cache. The caches of Worlds and servers belong to the worlds' controller. */
 export const createBotController = (options: {
-  bots: Client<BotDeployment>
+  bots: Source<BotDeployment>
   pods: Client<Pod>
   worlds: Reflector<World>
   servers: Reflector<Pod>
@@ -53,12 +53,7 @@ export const createBotController = (options: {
   const { clock, random, log, metrics, worlds, namespaces, settings, events, backoff } = options
   const common = { clock, random, log, metrics }
   const shareTexts = createTextSharing()
-  const bots = createReflector({
-    ...common,
-    client: options.bots,
-    keep: (each: BotDeployment) => shareTexts(operatorPart(each, readBotSpec)),
-    indexers: { world: (each) => [worldKeyOf(each)], namespace: ({ metadata }) => [metadata.namespace ?? ''] },
-  })
+  const { cache: bots } = options.bots
   const pods = createReflector({
     ...common,
     client: options.pods,
@@ -67,7 +62,7 @@ export const createBotController = (options: {
     indexers: { bots: deploymentKeysOf },
   })
   const deps = {
-    bots: { client: options.bots, cache: bots },
+    bots: options.bots,
     pods: { client: options.pods, cache: pods },
     runClock: createRunClock(clock),
     acknowledgements: createPacedKeys(clock, acknowledgementPace),
@@ -93,7 +88,7 @@ export const createBotController = (options: {
     metrics,
   })
   const enqueueBotsOf = (worldKey: string, priority: Priority): void => {
-    for (const each of bots.store.byIndex('world', worldKey)) controller.enqueue(objectKey(each), { priority })
+    for (const each of bots.store.byIndex(byWorld, worldKey)) controller.enqueue(objectKey(each), { priority })
   }
   onDigestChange(bots, deploymentDigest, (each, { initial }) => {
     const priority = initial ? 'low' : 'high'
@@ -105,7 +100,7 @@ export const createBotController = (options: {
     enqueueBotsOf(objectKey(world), initial ? 'low' : 'normal'),
   )
   onDigestChange(namespaces.cache, policyDigest, ({ metadata }) => {
-    for (const each of bots.store.byIndex('namespace', metadata.name)) {
+    for (const each of bots.store.byIndex(byNamespace, metadata.name)) {
       controller.enqueue(objectKey(each), { priority: 'low' })
     }
   })

@@ -1,5 +1,6 @@
 import { postponeAcknowledgement } from '#operator/lifecycle/acknowledgement.ts'
 import { refusedStatus } from '#operator/lifecycle/conditions.ts'
+import { byWorld, worldKeyOf } from '#operator/lifecycle/execute/botCache.ts'
 import { createOwned, deleteExact, patchExact, requireCurrent } from '#operator/lifecycle/execute/objects.ts'
 import { deleteOwnerlessPod, requireOwnerGone, selectOwnerlessPods } from '#operator/lifecycle/execute/ownerlessPods.ts'
 import { findPolicy } from '#operator/lifecycle/execute/policy.ts'
@@ -13,7 +14,7 @@ import { type Pod, runIdOf } from '#operator/pods/pod.ts'
 import type { DeletePod } from '#operator/pods/termination.ts'
 import { haveBotsEnded } from '#shared/domain/phases.ts'
 import type { Result } from '#shared/kube/controller.ts'
-import { controllerOf, objectKey } from '#shared/kube/objects.ts'
+import { controllerOf } from '#shared/kube/objects.ts'
 import type { Store } from '#shared/kube/store.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { BotDeployment, BotDeploymentStatus } from '#shared/resources/botDeployment.ts'
@@ -30,7 +31,7 @@ import { runInBatches } from './batches.ts'
 
 /** The dependencies of a BotDeployment's reconcile. */
 export type BotDeps = ReconcileDeps & {
-  /** Indexed by `world`: the key of the world of a bot deployment. */
+  /** Indexed by `byWorld`. */
   readonly bots: Source<BotDeployment>
   /** Indexed by `bots`: the key of the bot deployment in a pod's label. */
   readonly pods: Source<Pod>
@@ -45,10 +46,6 @@ export type BotDeps = ReconcileDeps & {
 const maxParallel = 16
 /** After this time a reconcile starts no further step and is queued again, so that other keys get a worker. */
 const turnMs = 3_000
-
-/** Returns the key of the world of a bot deployment. */
-export const worldKeyOf = ({ metadata, spec }: BotDeployment): string =>
-  objectKey({ namespace: metadata.namespace, name: spec.worldName })
 
 /**
  * Reconciles the BotDeployment of that key (`namespace/name`): reads it, its pods, its world and the other bot deployments
@@ -174,7 +171,7 @@ const observe = async (deps: BotDeps, key: string, signal: AbortSignal): Promise
     bots,
     world,
     serverIp: isOfStatus ? server.status?.podIP : undefined,
-    siblings: deps.bots.cache.store.byIndex('world', worldKey),
+    siblings: deps.bots.cache.store.byIndex(byWorld, worldKey),
     pods: deps.pods.cache.store.byIndex('bots', key),
     policy: await findPolicy(deps.namespaces, bots.metadata.namespace, signal),
     settings: deps.settings,

@@ -1,3 +1,4 @@
+import { worldKeyOf } from '#operator/lifecycle/execute/botCache.ts'
 import {
   acknowledgementPace,
   createResourceController,
@@ -18,9 +19,10 @@ import type { KubeMetrics } from '#shared/kube/metrics.ts'
 import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import { createPacedKeys } from '#shared/kube/pace.ts'
 import type { Backoff, Priority } from '#shared/kube/queue.ts'
-import { createReflector } from '#shared/kube/reflector.ts'
+import { createReflector, type Reflector } from '#shared/kube/reflector.ts'
 import { createTextSharing } from '#shared/kube/texts.ts'
 import type { Log } from '#shared/log.ts'
+import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { operatorPart, ownNamespace } from '#shared/resources/cached.ts'
 import { isPaused } from '#shared/resources/group.ts'
 import { readPolicy } from '#shared/resources/namespacePolicy.ts'
@@ -28,6 +30,7 @@ import { cacheSelectors } from '#shared/resources/selectors.ts'
 import { readWorldSpec, type World } from '#shared/resources/world.ts'
 import type { Tracing } from '#shared/tracing/tracing.ts'
 import { createHostPortUse } from '../hostPorts.ts'
+import { keepsAwake } from '../idle.ts'
 import { createPortPools } from '../portPools.ts'
 import { isServiceOf } from '../service.ts'
 import type { WorldSettings } from '../settings.ts'
@@ -53,6 +56,8 @@ type Options = {
   endpointSlices: Client<KubeObject>
   nodes: Client<Node>
   namespaces: Client<KubeObject>
+  /** The cache of BotDeployments, which their controller runs. */
+  bots: Reflector<BotDeployment>
   settings: WorldSettings
   queuePollMs: number
   queueWriteMs: number
@@ -78,7 +83,7 @@ export const createWorldController = (options: Options) => {
     ask: options.askServer,
     clock,
     random,
-    changed: (key, isFirst) => controller.enqueue(key, { priority: isFirst ? 'normal' : 'low' }),
+    changed: (key, isUrgent) => controller.enqueue(key, { priority: isUrgent ? 'normal' : 'low' }),
     timing: { intervalMs: options.queuePollMs, writeMs: options.queueWriteMs },
   })
   const deps = {
@@ -94,6 +99,7 @@ export const createWorldController = (options: Options) => {
     hostPortPolicy: createHostPortPolicy(options.pods, clock),
     nodes: { client: options.nodes, cache: nodes },
     namespaces: { client: options.namespaces, cache: namespaces },
+    bots: options.bots,
     runClock: createRunClock(clock),
     acknowledgements: createPacedKeys(clock, acknowledgementPace),
     queuePoll,
@@ -109,7 +115,8 @@ export const createWorldController = (options: Options) => {
     workers,
     reconcile: (key, { signal }) => reconcileWorld(deps, key, signal),
     ownCaches: [worlds, pods, services, nodes, namespaces, ...(routes ? [routes] : [])],
-    otherCaches: [],
+    // All worlds wait for this list: without the bots, a world that they keep awake would end.
+    otherCaches: [options.bots],
     sizes: () => ({ worlds: worlds.store.size }),
     backoff: options.backoff,
     clock,
@@ -129,6 +136,10 @@ export const createWorldController = (options: Options) => {
     if (initial && services.store.get(key) !== undefined) observePorts(key)
   })
   enqueueChanges(caches, controller.enqueue)
+  onDigestChange(options.bots, awakeDigest, (bots) => {
+    const key = worldKeyOf(bots)
+    if (worlds.store.get(key)?.spec.idleStopMinutes !== undefined) controller.enqueue(key, { priority: 'low' })
+  })
   return {
     ...controller,
     /** The caches that the metrics or the bots' controller read too. */
@@ -209,6 +220,12 @@ const enqueueChanges = (
 const intentDigest = (world: World): string => {
   const { uid, generation, deletionTimestamp, finalizers = [] } = world.metadata
   return [uid, generation, deletionTimestamp, isPaused(world), finalizers.join()].join('/')
+}
+
+/** Returns a digest of the fields that decide whether bots keep a world awake. */
+const awakeDigest = (bots: BotDeployment): string => {
+  const runId = bots.status?.run?.id
+  return [bots.metadata.uid, runId, keepsAwake(bots, runId)].join('/')
 }
 
 /** Returns a digest of the policy of a namespace. */

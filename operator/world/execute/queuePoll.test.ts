@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { setImmediate as turn } from 'node:timers/promises'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import type { WorldQueue } from '#shared/resources/world.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import type { PolledServer } from '../askedServer.ts'
@@ -18,7 +18,7 @@ const startPoll = (answers: Record<string, () => Answer>, parallel = 32, interva
   const asked: string[] = []
   const askedAtMs: number[] = []
   const changed: string[] = []
-  const first: string[] = []
+  const urgent: string[] = []
   const underWay = new Set<string>()
   let most = 0
   const ask: AskServer = async ({ host }, signal) => {
@@ -38,9 +38,9 @@ const startPoll = (answers: Record<string, () => Answer>, parallel = 32, interva
     ask,
     clock,
     random: () => 0,
-    changed: (key, isFirst) => {
+    changed: (key, isUrgent) => {
       changed.push(key)
-      if (isFirst) first.push(key)
+      if (isUrgent) urgent.push(key)
     },
     timing: { intervalMs, parallel, parallelRetries: 1 },
   })
@@ -52,7 +52,7 @@ const startPoll = (answers: Record<string, () => Answer>, parallel = 32, interva
       for (let settled = 0; settled < 20; settled += 1) await turn()
     }
   }
-  return { poll: made, clock, asked, askedAtMs, changed, first, advance, most: () => most }
+  return { poll: made, clock, asked, askedAtMs, changed, urgent, advance, most: () => most }
 }
 const says = (active: number, queued: number) => (): WorldQueue => ({ active, queued })
 const empty: WorldQueue = { active: 0, queued: 0 }
@@ -63,6 +63,7 @@ const server = (host: string, podUid = 'pod', recorded: WorldQueue | undefined =
   capacity: 30,
   query: { protocol: 'A2S', port: 27_015, timeoutMs: 2_000 },
   isAwaited: false,
+  isDue: false,
   recorded,
 })
 /** A server that is Ready once it has answered. */
@@ -264,10 +265,10 @@ test('shares timers between servers, and leaves none when the last server is sto
 })
 
 test('reports any first answer if the status shows no queue', async () => {
-  const { poll, changed, first, advance } = startPoll({ '10.0.0.1': says(0, 0) })
+  const { poll, changed, urgent, advance } = startPoll({ '10.0.0.1': says(0, 0) })
   poll.start('w', { ...server('10.0.0.1'), recorded: undefined })
   await advance(1_000)
-  expect([changed, first]).toEqual([['w'], []])
+  expect([changed, urgent]).toEqual([['w'], []])
   expect(poll.report('w', 'pod')).toEqual(queueOf(0, 0))
 })
 
@@ -317,7 +318,7 @@ test('shows that a server reports more players than its world has room for', asy
 
 test('asks an awaited server every second until it answers, reports that at once, and then asks it every five seconds', async () => {
   let answer: Answer
-  const { poll, asked, changed, first, advance } = startPoll({ '10.0.0.1': () => answer })
+  const { poll, asked, changed, urgent, advance } = startPoll({ '10.0.0.1': () => answer })
   poll.start('w', awaited('10.0.0.1'))
   await advance(60_000)
   expect(asked.length).toBeGreaterThanOrEqual(48)
@@ -325,14 +326,14 @@ test('asks an awaited server every second until it answers, reports that at once
   expect([changed, poll.report('w', 'pod')]).toEqual([['w'], silence])
   answer = { active: 0, queued: 0 }
   await advance(1_500)
-  expect([changed, first]).toEqual([['w', 'w'], ['w']])
+  expect([changed, urgent]).toEqual([['w', 'w'], ['w']])
   expect(poll.report('w', 'pod')).toEqual(queueOf(0, 0))
   poll.start('w', { ...awaited('10.0.0.1'), isAwaited: false })
   const before = asked.length
   await advance(60_000)
   expect(asked.length - before).toBeLessThanOrEqual(12)
   expect(asked.length - before).toBeGreaterThanOrEqual(11)
-  expect(first).toEqual(['w'])
+  expect(urgent).toEqual(['w'])
 })
 
 test('asks a server that is not awaited any more every five seconds, and then less often', async () => {
@@ -380,4 +381,88 @@ test('polls a server every five seconds beside 500 awaited ones that never answe
   await advance(60_000)
   expect(asked.filter((host) => host === '10.0.0.1').length).toBeGreaterThanOrEqual(11)
   expect(most()).toBeLessThanOrEqual(128 + 1)
+})
+
+describe('for the sleep of a world', () => {
+  /** A server without a queue in its status, such as one of a world that may sleep. */
+  const unrecorded: PolledServer = { ...server('10.0.0.1'), recorded: undefined }
+
+  test('reports the first answer of this process, and the same ones after it not', async () => {
+    const { poll, changed, advance } = startPoll({ '10.0.0.1': says(0, 0) })
+    poll.start('w', unrecorded)
+    await advance(600_000)
+    expect(changed).toEqual(['w'])
+    expect(poll.report('w', 'pod')).toEqual(queueOf(0, 0))
+  })
+
+  test('reports the next answer if the world may sleep since the poll began', async () => {
+    const { poll, changed, advance } = startPoll({ '10.0.0.1': says(0, 0) })
+    poll.start('w', server('10.0.0.1'))
+    await advance(30_000)
+    expect([changed, poll.report('w', 'pod')]).toEqual([[], undefined])
+    poll.start('w', unrecorded)
+    await advance(30_000)
+    expect([changed, poll.report('w', 'pod')]).toEqual([['w'], queueOf(0, 0)])
+  })
+
+  test('reports each answer of a server that is due as urgent, and no silence', async () => {
+    let answer: Answer = empty
+    const { poll, changed, urgent, advance } = startPoll({ '10.0.0.1': () => answer })
+    poll.start('w', unrecorded)
+    await advance(30_000)
+    poll.start('w', { ...unrecorded, isDue: true })
+    await advance(5_000)
+    expect(changed).toEqual(['w', 'w'])
+    answer = undefined
+    await advance(10_000)
+    expect(changed).toEqual(['w', 'w'])
+    answer = empty
+    await advance(5_000)
+    expect(changed).toEqual(['w', 'w', 'w'])
+    expect(urgent).toEqual(['w', 'w'])
+  })
+
+  test('tells a player who came from nobody at once', async () => {
+    let answer: Answer = empty
+    const { poll, changed, advance } = startPoll({ '10.0.0.1': () => answer })
+    poll.start('w', unrecorded)
+    await advance(5_000)
+    for (const queue of [
+      { active: 1, queued: 0 },
+      { active: 0, queued: 0 },
+      { active: 0, queued: 1 },
+    ]) {
+      answer = queue
+      await advance(5_500)
+      expect(poll.report('w', 'pod')).toEqual({ kind: 'answered', queue })
+    }
+    expect(changed).toHaveLength(4)
+  })
+
+  test('tells at once that the counts of a server are impossible', async () => {
+    let answer: Answer = empty
+    const { poll, advance } = startPoll({ '10.0.0.1': () => answer })
+    poll.start('w', unrecorded)
+    await advance(5_000)
+    answer = { active: -1, queued: 0 }
+    await advance(5_500)
+    expect(poll.report('w', 'pod')).toMatchObject({ ...queueOf(0, 0), isUncertain: true })
+  })
+
+  test('knows the age of the last answer, and none if the last poll was not answered or began before the world was due', async () => {
+    let answer: Answer = empty
+    const { poll, advance } = startPoll({ '10.0.0.1': () => answer })
+    expect(poll.answerAgeMs('w', 'pod')).toBe(Number.POSITIVE_INFINITY)
+    poll.start('w', unrecorded)
+    await advance(23_000)
+    poll.start('w', { ...unrecorded, isDue: true })
+    expect(poll.answerAgeMs('w', 'pod')).toBe(Number.POSITIVE_INFINITY)
+    await advance(23_000)
+    expect(poll.answerAgeMs('w', 'pod')).toBeLessThanOrEqual(5_000)
+    expect(poll.answerAgeMs('w', 'next pod')).toBe(Number.POSITIVE_INFINITY)
+    answer = undefined
+    await advance(5_000)
+    expect(poll.report('w', 'pod')).toEqual(queueOf(0, 0))
+    expect(poll.answerAgeMs('w', 'pod')).toBe(Number.POSITIVE_INFINITY)
+  })
 })

@@ -13,11 +13,13 @@ import { createSchedule } from './pollSchedule.ts'
 
 /** Polls the queues of servers. */
 export type QueuePoll = {
-  /** Starts to poll a world's server. A poll of the same server continues, with the present `isAwaited`. */
+  /** Starts to poll a world's server. A poll of the same server continues, with the present expectations of its answer. */
   start(key: string, server: PolledServer): void
   stop(key: string): void
   /** Returns what the status is to show for that pod, if this process knows it yet. */
   report(key: string, podUid: string): QueryResult | undefined
+  /** Returns the age of the answer to the last poll of that pod; infinite if it got none, or began before the world was due to sleep. */
+  answerAgeMs(key: string, podUid: string): number
   /** Stops all polls for good. */
   close(): void
 }
@@ -46,15 +48,20 @@ const defaultTiming: QueuePollTiming = {
   parallelAwaited: 128,
 }
 
-type Polled = Omit<PolledServer, 'isAwaited'> & {
+type Expectations = Pick<PolledServer, 'isAwaited' | 'isDue' | 'recorded'>
+
+type Polled = Omit<PolledServer, keyof Expectations> & {
+  -readonly [Name in keyof Expectations]: Expectations[Name]
+} & {
   readonly key: string
-  isAwaited: boolean
   kind: PollKind
   /** The number of polls in a row without a usable answer. */
   failures: number
   /** The last report, and its time. */
   reported: QueryResult | undefined
   reportedAtMs: number
+  /** The time of the last poll's answer. Undefined if it got none, or began before the server was due. */
+  answeredAtMs: number | undefined
   /** The slot of the next poll, which `createSchedule` sets. */
   slot: number
   /** Aborts the request in progress. */
@@ -63,14 +70,15 @@ type Polled = Omit<PolledServer, 'isAwaited'> & {
 
 /**
  * Creates a poll that asks each server for its players. `changed` is called when the result differs from the last reported one: at
- * once for the first answer of an awaited server (`isFirst`), when answers stop or come back, and if the world becomes or stops being
- * full or empty; otherwise at most once in `writeMs`.
+ * once for the first answer of an awaited server, when answers stop or come back, and if the world becomes or stops being
+ * full or empty; otherwise at most once in `writeMs`. It is also called for each answer of a server that is due. The first answer of
+ * an awaited server and those of a server that is due are urgent (`isUrgent`).
  */
 export const createQueuePoll = (options: {
   ask: AskServer
   clock: Clock
   random: () => number
-  changed: (key: string, isFirst: boolean) => void
+  changed: (key: string, isUrgent: boolean) => void
   timing?: Partial<QueuePollTiming>
 }): QueuePoll => {
   const { clock, random } = options
@@ -91,6 +99,8 @@ export const createQueuePoll = (options: {
     const abort = new AbortController()
     const timeout = clock.setTimeout(() => abort.abort(), server.query.timeoutMs)
     server.abort = abort
+    // An answer that was under way when the server became due may be older than the edit that made it due.
+    const wasDue = server.isDue
     const { protocol, port } = server.query
     const answer = await options.ask({ protocol, host: server.host, port }, abort.signal)
     timeout.cancel()
@@ -99,11 +109,14 @@ export const createQueuePoll = (options: {
     const result = toResult(server, answer)
     server.failures = result.kind === 'answered' ? 0 : server.failures + 1
     const isFirst = isAwaitedStill(server) && result.kind === 'answered'
-    const isNews = isFirst || isWorthReporting(server, result, clock.monotonic() - server.reportedAtMs < timing.writeMs)
+    const isDue = wasDue && result.kind === 'answered'
+    server.answeredAtMs = isDue ? clock.monotonic() : undefined
+    const mayWait = clock.monotonic() - server.reportedAtMs < timing.writeMs
+    const isNews = isFirst || isDue || isWorthReporting(server, result, mayWait)
     if (isNews) Object.assign(server, { reported: result, reportedAtMs: clock.monotonic() })
     pace.assign(server, kindOf(server))
     schedule.add(server, pace.delayMs(server))
-    if (isNews) options.changed(server.key, isFirst)
+    if (isNews) options.changed(server.key, isFirst || isDue)
   }
   const stop = (key: string): void => {
     const server = servers.get(key)
@@ -117,12 +130,20 @@ export const createQueuePoll = (options: {
     start: (key, server) => {
       const present = servers.get(key)
       if (present?.podUid === server.podUid && present.host === server.host) {
-        present.isAwaited = server.isAwaited
+        const { isAwaited, isDue, recorded } = server
+        Object.assign(present, { isAwaited, isDue, recorded } satisfies Expectations)
         pace.assign(present, kindOf(present))
         return
       }
       stop(key)
-      const unpolled = { failures: 0, reported: undefined, reportedAtMs: clock.monotonic(), slot: 0, abort: undefined }
+      const unpolled = {
+        failures: 0,
+        reported: undefined,
+        reportedAtMs: clock.monotonic(),
+        answeredAtMs: undefined,
+        slot: 0,
+        abort: undefined,
+      }
       const kind = server.isAwaited ? 'awaited' : 'answering'
       const polled: Polled = { ...server, ...unpolled, key, kind }
       servers.set(key, polled)
@@ -134,6 +155,11 @@ export const createQueuePoll = (options: {
     report: (key, podUid) => {
       const server = servers.get(key)
       return server?.podUid === podUid ? server.reported : undefined
+    },
+    answerAgeMs: (key, podUid) => {
+      const server = servers.get(key)
+      const atMs = server?.podUid === podUid ? server.answeredAtMs : undefined
+      return clock.monotonic() - (atMs ?? Number.NEGATIVE_INFINITY)
     },
     close: () => {
       for (const key of [...servers.keys()]) stop(key)
@@ -167,7 +193,7 @@ const isWorthReporting = (server: Polled, now: QueryResult, mayWait: boolean): b
 const levelOf = (result: QueryResult, capacity: number): 'unknown' | 'empty' | 'open' | 'full' => {
   if (result.kind === 'unanswered') return 'unknown'
   const { active, queued } = result.queue
-  if (active === 0 && queued === 0) return 'empty'
+  if (active === 0 && queued === 0) return result.isUncertain ? 'unknown' : 'empty'
   return active >= capacity ? 'full' : 'open'
 }
 

@@ -1,24 +1,30 @@
 import { describe, expect, test } from 'vitest'
 import { createRunClock } from '#operator/lifecycle/runClock.ts'
 import type { Pod } from '#operator/pods/pod.ts'
+import { someBots } from '#operator/testing/bots.ts'
 import { at, controllerReference, runA, runB, startMs } from '#operator/testing/common.ts'
 import {
   active,
+  answered,
   aPod,
   applyStatus,
   asked,
   aWorld,
+  captured,
+  conditionOf,
   outOfMemory,
   planFor,
   podOf,
   ready,
   running,
   settings,
+  silent,
   stopped,
 } from '#operator/testing/world.ts'
 import { KubeError } from '#shared/kube/errors.ts'
 import { silentLog } from '#shared/kube/log.ts'
 import { objectKey } from '#shared/kube/objects.ts'
+import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { noTracing } from '#shared/tracing/tracing.ts'
@@ -26,6 +32,7 @@ import { createFakeClock } from '#test/support/fakeClock.ts'
 import type { PolledServer } from '../askedServer.ts'
 import { createHostPortUse } from '../hostPorts.ts'
 import { createPortPools } from '../portPools.ts'
+import type { QueryResult } from '../query/answer.ts'
 import { reconcileWorld, type WorldDeps } from './reconcile.ts'
 import { createStateAge } from './stateAge.ts'
 
@@ -45,9 +52,24 @@ const reconcileAt = async (
     mayRepair = true,
     waitMs = 0,
     polls = [],
-  }: { deletedUids?: readonly string[]; hidden?: Pod; mayRepair?: boolean; waitMs?: number; polls?: string[] } = {},
+    statuses = [],
+    queried,
+    bots = [],
+    atMs = startMs + 1_000,
+  }: {
+    deletedUids?: readonly string[]
+    hidden?: Pod
+    mayRepair?: boolean
+    waitMs?: number
+    polls?: string[]
+    statuses?: (World['status'] | undefined)[]
+    queried?: QueryResult | undefined
+    bots?: readonly BotDeployment[]
+    atMs?: number
+  } = {},
 ) => {
-  const clock = createFakeClock(startMs + 1_000)
+  const clock = createFakeClock(atMs)
+  const key = objectKey(active().metadata)
   const writes: string[] = []
   let reads = 0
   const cacheOf = <T>(object: T) => ({ store: { get: () => object }, waitForVersion: async () => undefined })
@@ -60,9 +82,10 @@ const reconcileAt = async (
           reads += 1
           return live ?? Promise.reject(notFound)
         },
-        applyStatus: async ({ metadata }: World) => {
+        applyStatus: async ({ metadata, status }: World) => {
           if (live?.metadata.resourceVersion !== metadata.resourceVersion) throw conflict
           writes.push('status')
+          statuses.push(status)
           return live
         },
       },
@@ -93,8 +116,10 @@ const reconcileAt = async (
     queuePoll: {
       start: (_: string, { query }: PolledServer) => void polls.push(`ask ${query.protocol} ${query.port}`),
       stop: () => void polls.push('ask none'),
-      report: () => undefined,
+      report: () => queried,
+      answerAgeMs: () => (queried?.kind === 'answered' ? 0 : Number.POSITIVE_INFINITY),
     },
+    bots: { store: { byIndex: (_: string, worldKey: string) => (worldKey === key ? bots : []) } },
     deletedWorlds: new Set(deletedUids),
     runClock: createRunClock(clock),
     serviceAge: createStateAge(clock),
@@ -107,7 +132,6 @@ const reconcileAt = async (
     tracing: noTracing,
     log: silentLog,
   } as unknown as WorldDeps
-  const key = objectKey(active().metadata)
   const result = await reconcileWorld(deps, key, new AbortController().signal).then(
     (next) => (next?.priority === undefined ? 'done' : `again after ${next.requeueAfterMs} ms, ${next.priority}`),
     (error: unknown) => String((error as KubeError).reason),
@@ -173,6 +197,62 @@ describe('when the namespace is above its rate of acknowledgements', () => {
     const stop = { ...edited, spec: { ...edited.spec, ...stopped } }
     const { writes } = await reconcileAt(stop, stop, pod, { waitMs: 700 })
     expect(writes).toEqual(['status', 'delete pod-uid'])
+  })
+})
+
+describe('a world that may sleep', () => {
+  const minuteMs = 60_000
+  const pod = onNoNode(aPod({ status: ready(), metadata: { creationTimestamp: at(startMs) } }))
+  const begun = captured({ ...running, idleStopMinutes: 15 })
+  const world = applyStatus(begun, planFor(begun, pod, startMs + 1_000))
+  const overMs = startMs + 1_000 + 15 * minuteMs
+  const bots = someBots(2, { spec: { worldName: world.metadata.name } })
+
+  test('writes nothing for answers that nobody is in it, nor for the restart of the operator', async () => {
+    for (const queried of [undefined, answered(0), answered(0)]) {
+      const atMs = startMs + 10 * minuteMs
+      expect(await reconcileAt(world, world, pod, { queried, atMs })).toEqual({ result: 'done', writes: [] })
+    }
+  })
+
+  test('records its end before its pod is deleted, and writes nothing while it sleeps', async () => {
+    const ends = await reconcileAt(world, world, pod, { queried: answered(0), atMs: overMs })
+    expect(ends).toEqual({ result: 'done', writes: ['status', 'delete pod-uid'] })
+    const ended = applyStatus(world, planFor(world, pod, overMs, runB, { queried: answered(0) }))
+    const asleep = applyStatus(ended, planFor(ended, undefined, overMs + 1_000))
+    const polls: string[] = []
+    expect((await reconcileAt(asleep, asleep, undefined, { atMs: overMs + minuteMs, polls })).writes).toEqual([])
+    expect(polls).toEqual(['ask none'])
+  })
+
+  test('has no time to sleep in its status while a write for it is refused', async () => {
+    const metadata = { ...pod.metadata, labels: { 'orrery.dev/run': runA } }
+    const unlabelled = { ...pod, metadata }
+    const unknown = applyStatus(world, planFor(world, pod, startMs + 2_000, runB, { queried: silent }))
+    for (const [seen, queried] of [
+      [world, answered(0)],
+      [unknown, silent],
+    ] as const) {
+      const statuses: World['status'][] = []
+      const around = { queried, statuses, mayRepair: false, atMs: startMs + minuteMs }
+      expect((await reconcileAt(seen, seen, unlabelled, around)).result).toBe('Forbidden')
+      expect(statuses).toHaveLength(1)
+      expect(statuses[0]).not.toHaveProperty('idle')
+      expect(conditionOf(statuses[0] ?? {}, 'Idle')).toBe('undefined/undefined')
+    }
+  })
+
+  test('does not end before an answer of this process, and asks for one', async () => {
+    const polls: string[] = []
+    expect((await reconcileAt(world, world, pod, { atMs: overMs, polls })).writes).toEqual([])
+    expect(polls).toEqual(['ask Http 8080'])
+  })
+
+  test('is kept awake by its bots, which is written once', async () => {
+    const seen = { queried: answered(0), atMs: overMs, bots: [bots] }
+    expect((await reconcileAt(world, world, pod, seen)).writes).toEqual(['status'])
+    const awake = applyStatus(world, planFor(world, pod, overMs, runB, { queried: answered(0), hasBots: true }))
+    expect((await reconcileAt(awake, awake, pod, seen)).writes).toEqual([])
   })
 })
 

@@ -2,6 +2,7 @@ import { postponeAcknowledgement } from '#operator/lifecycle/acknowledgement.ts'
 import { changedPaths } from '#operator/lifecycle/changes.ts'
 import { refusedStatus } from '#operator/lifecycle/conditions.ts'
 import { findCondition } from '#operator/lifecycle/events.ts'
+import { byWorld } from '#operator/lifecycle/execute/botCache.ts'
 import type { DeletedUids } from '#operator/lifecycle/execute/deletedUids.ts'
 import {
   type Creation,
@@ -28,12 +29,15 @@ import type { Client } from '#shared/kube/client.ts'
 import type { Result } from '#shared/kube/controller.ts'
 import { isAlreadyExists, isNotFound } from '#shared/kube/errors.ts'
 import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import type { Reflector } from '#shared/kube/reflector.ts'
 import { withDefined } from '#shared/optional.ts'
+import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import type { World, WorldStatus } from '#shared/resources/world.ts'
 import { inSpan } from '#shared/tracing/tracing.ts'
 import { findAskedServer } from '../askedServer.ts'
 import { worldEvents } from '../events.ts'
 import type { HostPortUse } from '../hostPorts.ts'
+import { keepsAwake, withoutSleepClock } from '../idle.ts'
 import { buildPlaceholders } from '../placeholder.ts'
 import { plan } from '../plan.ts'
 import { buildPod } from '../pod.ts'
@@ -62,6 +66,8 @@ export type WorldDeps = ReconcileDeps & {
   readonly hostPorts: HostPortUse
   readonly hostPortPolicy: HostPortPolicy
   readonly nodes: Source<Node>
+  /** Indexed by `byWorld`. */
+  readonly bots: Pick<Reflector<BotDeployment>, 'store'>
   readonly queuePoll: QueuePoll
   readonly tails: Pick<Tails, 'keep'> | undefined
   readonly settings: WorldSettings
@@ -117,7 +123,7 @@ const reconcileObserved = async (
       ? planned
       : {
           ...planned,
-          status: refusedStatus(world.status, planned.status, refusal.why, nowMs),
+          status: refusedStatus(world.status, withoutSleepClock(planned.status), refusal.why, nowMs),
           ...withDefined({ detail: refusal.why.detail }),
         }
   pollQueue(deps, key, input, done.status)
@@ -222,6 +228,8 @@ const observe = async (
     serviceUnusedMs: deps.serviceAge(key, isServiceUsed({ world, service, pod }) ? undefined : service?.metadata.uid),
     policy: await findPolicy(deps.namespaces, world.metadata.namespace, signal),
     queried: deps.queuePoll.report(key, pod?.metadata.uid ?? ''),
+    answerAgeMs: deps.queuePoll.answerAgeMs(key, pod?.metadata.uid ?? ''),
+    hasBots: hasBots(deps, key, world),
     settings: deps.settings,
     hostPorts: deps.hostPorts.of(key),
     nowMs: deps.runClock.now(key, world.spec.runId ?? world.status?.runId),
@@ -229,6 +237,10 @@ const observe = async (
     allotPorts: (request) => deps.portPools.allot(key, request),
   }
 }
+
+const hasBots = ({ bots }: WorldDeps, key: string, { spec, status }: World): boolean =>
+  spec.idleStopMinutes !== undefined &&
+  bots.store.byIndex(byWorld, key).some((each) => keepsAwake(each, status?.run?.id))
 
 /** Returns a node. Reads it from the API server if the cache lacks it, because a missing node counts as dead. */
 const readNode = async ({ nodes }: WorldDeps, name: string, signal: AbortSignal): Promise<Node | 'gone'> =>

@@ -19,7 +19,10 @@ export type ServerAnswer =
 
 /** The knowledge of this process about a server, from its polls. */
 export type QueryResult =
-  /** `note` is a sentence that says how the numbers differ from what the server reports. */
-  | { readonly kind: 'answered'; readonly queue: WorldQueue; readonly note?: string }
+  /**
+   * `note` is a sentence that says how the numbers differ from what the server reports. The counts are uncertain if one of them is 0
+   * although the server reports another number.
+   */
+  | { readonly kind: 'answered'; readonly queue: WorldQueue; readonly note?: string; readonly isUncertain?: true }
   /** The last polls got none at all, or bytes of another protocol. `why` is a sentence, with advice. */
   | { readonly kind: 'unanswered'; readonly reason: 'NoAnswer' | 'UnknownAnswer'; readonly why: string }

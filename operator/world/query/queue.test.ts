@@ -34,6 +34,22 @@ test.each<[ServerReport, number, string]>([
   expect([corrected.queue.active, corrected.note]).toEqual([active, note])
 })
 
+test.each<[boolean, ServerReport]>([
+  [true, { players: -3 }],
+  [true, { players: Number.NaN }],
+  [true, { players: 0.5 }],
+  [true, { players: 3, bots: 5 }],
+  [true, { players: 0, queued: -1 }],
+  [true, { players: 0, queued: Number.NaN }],
+  [false, { players: 0 }],
+  [false, { players: 300 }],
+  [false, { players: 5, bots: 5, queued: 0 }],
+  [false, { players: 0, queued: Number.POSITIVE_INFINITY }],
+  [false, { players: 0, capacity: -1 }],
+])('is uncertain (%s) if a number of players is shown as 0 although the report differs: %j', (expected, report) => {
+  expect(toQueue(report, 64).isUncertain ?? false).toBe(expected)
+})
+
 test.each([
   ['§aGreen§r hill', 'Green hill'],
   ['two\r\n lines\u2028', 'two lines'],

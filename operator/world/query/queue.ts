@@ -1,10 +1,11 @@
-import type { WorldQueue } from '#shared/resources/world.ts'
-import type { ServerReport } from './answer.ts'
+import type { QueryResult, ServerReport } from './answer.ts'
 
 const maxCount = 1_000_000
 const maxTextLength = 64
 /** The beginning of a text that is cleaned. The rest of a longer one is not read. */
 const maxReadLength = 1_024
+
+type Answered = Extract<QueryResult, { kind: 'answered' }>
 
 /** Returns a whole number from 0 to `max`, which is the number itself if it is one. */
 const toCount = (reported: number, max = maxCount): number =>
@@ -26,11 +27,12 @@ const cleanText = (text = ''): string | undefined => {
  * Returns the queue that a status shows for a report, whatever the server sent: whole numbers that are not negative, no more players
  * than the capacity of the world, and short texts. Bots are no players. `note` is a sentence for each number that was corrected.
  */
-export const toQueue = (report: ServerReport, capacity: number): { queue: WorldQueue; note?: string } => {
+export const toQueue = (report: ServerReport, capacity: number): Omit<Answered, 'kind'> => {
   const { players, queued = 0 } = report
   const bots = toCount(report.bots ?? 0)
   const active = toCount(players - bots, capacity)
   const waiting = toCount(queued)
+  const isUncertain = (active === 0 && players - bots !== 0) || (waiting === 0 && queued !== 0)
   const slots = report.capacity === undefined ? undefined : toCount(report.capacity)
   const [version, map] = [cleanText(report.version), cleanText(report.map)]
   const note = [
@@ -49,6 +51,7 @@ export const toQueue = (report: ServerReport, capacity: number): { queue: WorldQ
       ...(map !== undefined && { map }),
     },
     ...(note !== '' && { note }),
+    ...(isUncertain && { isUncertain }),
   }
 }
 
