@@ -39,7 +39,16 @@ const operations = {
       'purgeProject',
     ],
     ...['listScalingProfiles', 'listPublicWorlds', 'listTravelLocations', 'listWorlds', 'countWorlds', 'actOnWorlds'],
-    ...['createWorld', 'getWorld', 'patchWorld', 'deleteWorld', 'startWorld', 'stopWorld', 'putWorldPicture'],
+    ...[
+      'createWorld',
+      'getWorld',
+      'patchWorld',
+      'deleteWorld',
+      'startWorld',
+      'stopWorld',
+      'wakeWorld',
+      'putWorldPicture',
+    ],
     ...['listDeletedWorlds', 'restoreWorld', 'purgeWorld', 'listWorldEvents', 'listWorldDeployments'],
     ...['explainWorld', 'readWorldMetrics', 'getCurrentCredential'],
     // It ends with the credential of its request.

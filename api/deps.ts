@@ -15,6 +15,7 @@ import { createKeyCache } from './platform/auth/keyCache.ts'
 import { createKeyUsage } from './platform/auth/keyUsage.ts'
 import { createTokenCache } from './platform/auth/tokenCache.ts'
 import { createLargeReads } from './platform/database/largeReads.ts'
+import { createAttemptGate } from './platform/fairness/attemptGate.ts'
 import { createBudget } from './platform/fairness/budget.ts'
 import { createShares } from './platform/fairness/shares.ts'
 import { createLogSlots } from './platform/logs/slots.ts'
@@ -88,6 +89,7 @@ export const createDeps = ({ clusters, ...parts }: Parts, config: Settings): Dep
     cachedLimits: createLimitCache({ ...parts, defaultLimits }),
     recentAudits: createRecentNames(clock),
     recentCounts: createRecentCounts(clock),
+    wakeGate: createAttemptGate(clock),
     connectionCounts: new Map(),
     runRequest: createShares(clock, {
       // An organization whose requests wait for locks leaves half of the pool to the others.

@@ -216,8 +216,8 @@ export type BulkResultResult = {
 }
 
 export type Condition = {
-  /** Ready: players can enter, or all bots run. Progressing: a change is under way. Degraded: something is wrong. LimitExceeded: more bots are wanted than the world allows. Responding: the server answers its query. Synced: False if an edit with kubectl was refused, or if a start with kubectl waits. */
-  type: 'Ready' | 'Progressing' | 'Degraded' | 'LimitExceeded' | 'Responding' | 'Synced'
+  /** Ready: players can enter, or all bots run. Progressing: a change is under way. Degraded: something is wrong. LimitExceeded: more bots are wanted than the world allows. Responding: the server answers its query. Idle: Unknown if the world does not sleep because its players are unknown. Synced: False if an edit with kubectl was refused, or if a start with kubectl waits. */
+  type: 'Ready' | 'Progressing' | 'Degraded' | 'LimitExceeded' | 'Responding' | 'Idle' | 'Synced'
   /** Status of the condition. */
   status: 'True' | 'False' | 'Unknown'
   /** Stable word for the status, for programs. */
@@ -718,6 +718,8 @@ export type Organization = {
   permissionVerb: 'r' | 'w' | '*'
   /** Always false. */
   isSlot: boolean
+  /** The `runtime.idleStopMinutes` of worlds that are created without one. */
+  idleStopMinutes?: number
 }
 
 export type OrganizationFeatures = {
@@ -885,6 +887,8 @@ export type PatchOrganization = {
   featuredEventId?: string
   /** Feature flags of the organization. */
   features?: OrganizationFeatures
+  /** The `runtime.idleStopMinutes` of worlds that are created without one. Null removes it. */
+  idleStopMinutes?: number | null
 }
 
 export type PatchProject = {
@@ -1013,6 +1017,10 @@ export type PatchWorldRuntime = {
   query?: PatchWorldRuntimeQuery
   /** Minutes from the start of a run until it is stopped. If absent, a run has no time limit. */
   durationMinutes?: number
+  /** Minutes without players after which a run ends: no player in the world, none who waits, and no bots. The world then sleeps until it is started or woken. If absent, it does not sleep. */
+  idleStopMinutes?: number
+  /** Access lets users who may enter the world wake it while it sleeps, by the access check or by a wake. If absent, it is Never. */
+  wakeOnAccess?: 'Never' | 'Access'
   /** Maximum number of players in the world. If absent, it is the capacity of the scaling profile. */
   capacity?: number
   /** Copy of `admission.policy`. */
@@ -1259,7 +1267,7 @@ export type PublicWorld = {
   /** Rules for sessions of users. Only a create sets them. */
   sessions: WorldSessions
   /** Observed state. */
-  status: WorldStatus
+  status: PublicWorldStatus
   /** Settings for entering the world. */
   launchContext: PublicLaunchContext
   /** Users in the world and in its queue, as its server last reported. */
@@ -1281,6 +1289,27 @@ export type PublicWorldRuntime = {
   capacity?: number
   /** Copy of `admission.policy`. */
   admissionPolicy?: 'Open' | 'Queued' | 'Closed'
+}
+
+export type PublicWorldStatus = {
+  /** Phase of the lifecycle. */
+  phase: 'Inactive' | 'Starting' | 'Active' | 'Stopped' | 'Error'
+  /** Reason for waiting or failing. Empty if nothing needs attention. */
+  message: string
+  /** Time when the run was requested. Its duration counts from here. */
+  startedAt?: string
+  /** The build of the run, fixed at its start. */
+  resolvedBuild?: WorldStatusResolvedBuild
+  /** Identifier of the run. */
+  runId?: string
+  /** Address of the first public port for players. Absent while no server can be reached. */
+  address?: WorldStatusAddress
+  /** Addresses of all public ports, in their order. Absent while no server can be reached. */
+  addresses?: PortAddress[]
+  /** Networking strategy of the run. Default means the address of the pod. */
+  strategy?: 'Default' | 'HostPort' | 'Route' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
+  /** Conditions of the world. Empty until the operator has reported. */
+  conditions: Condition[]
 }
 
 export type PutBuild = {
@@ -1548,6 +1577,8 @@ export type TravelLocation = {
   worldId: string
   /** Name of the world. */
   worldName: string
+  /** Present if the world sleeps and the access check wakes it. */
+  isAsleep?: true
   /** URL of the live configuration of the world. */
   liveConfigUrl: string
   /** Identifier of the content that the image holds. */
@@ -1684,6 +1715,17 @@ export type WebhookDelivery = {
   error?: string
 }
 
+export type WokenWorld = {
+  /** Phase of the lifecycle. */
+  phase: 'Inactive' | 'Starting' | 'Active' | 'Stopped' | 'Error'
+  /** Address of the first public port for players. Absent while no server can be reached. */
+  address?: WorldStatusAddress
+  /** Addresses of all public ports, in their order. Absent while no server can be reached. */
+  addresses?: PortAddress[]
+  /** Networking strategy of the run. Default means the address of the pod. */
+  strategy?: 'Default' | 'HostPort' | 'Route' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
+}
+
 export type World = {
   /** Identifier of the world. */
   documentId: string
@@ -1730,6 +1772,8 @@ export type WorldAccess = {
   userId: string
   /** True if the user can enter the world. */
   hasAccess: boolean
+  /** Sentence that says why a world that sleeps was not woken for the user. Absent otherwise. */
+  reason?: string
 }
 
 export type WorldAdmission = {
@@ -1791,8 +1835,10 @@ export type WorldDeployment = {
   readyAt?: string
   /** Time when the run ended. */
   endedAt?: string
-  /** Reason for the end: Stopped by a user, Expired after its duration, Completed with exit code 0, StartDeadline if the server was not ready in time, RestartBudget after too many failures, Superseded by the next run. */
-  endReason?: 'Stopped' | 'Expired' | 'Completed' | 'StartDeadline' | 'RestartBudget' | 'Superseded'
+  /** Reason for the end: Stopped by a user, Expired after its duration, Idle after a time without players, Completed with exit code 0, StartDeadline if the server was not ready in time, RestartBudget after too many failures, Superseded by the next run. */
+  endReason?: 'Stopped' | 'Expired' | 'Idle' | 'Completed' | 'StartDeadline' | 'RestartBudget' | 'Superseded'
+  /** Caller who woke the world for this run. */
+  wokenBy?: string
   /** Exit code of the server that ended last. */
   exitCode?: number
   /** Container image of the server. */
@@ -2022,6 +2068,10 @@ export type WorldRuntime = {
   query?: WorldRuntimeQuery
   /** Minutes from the start of a run until it is stopped. If absent, a run has no time limit. */
   durationMinutes?: number
+  /** Minutes without players after which a run ends: no player in the world, none who waits, and no bots. The world then sleeps until it is started or woken. If absent, it does not sleep. */
+  idleStopMinutes?: number
+  /** Access lets users who may enter the world wake it while it sleeps, by the access check or by a wake. If absent, it is Never. */
+  wakeOnAccess?: 'Never' | 'Access'
   /** Maximum number of players in the world. If absent, it is the capacity of the scaling profile. */
   capacity?: number
   /** Copy of `admission.policy`. */
@@ -2076,6 +2126,8 @@ export type WorldStatus = {
   addresses?: PortAddress[]
   /** Networking strategy of the run. Default means the address of the pod. */
   strategy?: 'Default' | 'HostPort' | 'Route' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
+  /** Sleep of a world with idleStopMinutes. Absent while its server is not Ready, unless the world sleeps. */
+  idle?: WorldStatusIdle
   /** Conditions of the world. Empty until the operator has reported. */
   conditions: Condition[]
 }
@@ -2085,6 +2137,17 @@ export type WorldStatusAddress = {
   host: string
   /** Port number. */
   port: number
+}
+
+export type WorldStatusIdle = {
+  /** Time since which nobody is in the world. Absent while something keeps it awake. */
+  since?: string
+  /** Time at which the run ends unless somebody comes. Absent while something keeps it awake. */
+  sleepsAt?: string
+  /** Reason for which the run does not end: Players in the world, WaitingPlayers, Bots, or UnknownCounts while the server does not say its players. */
+  keptAwakeBy?: 'Players' | 'WaitingPlayers' | 'Bots' | 'UnknownCounts'
+  /** Time at which the run ended. Present while the world sleeps. */
+  asleepSince?: string
 }
 
 export type WorldStatusResolvedBuild = {
@@ -2737,7 +2800,7 @@ export type Operations = {
   /**
    * Check whether a user can enter a world
    *
-   * The token is that of the user, or has `*` on the organization. A world that does not exist gives false. Takes a user's token only.
+   * The token is that of the user, or has `*` on the organization. A world that does not exist gives false. If the world sleeps and `runtime.wakeOnAccess` is Access, the check starts it for a user who may enter; a HEAD starts nothing. Takes a user's token only.
    */
   getWorldAccess: {
     params: {
@@ -2965,7 +3028,7 @@ export type Operations = {
   /**
    * List the active worlds that the key can read
    *
-   * The headers restrict the list. A project without an organization names its own organization. Takes an API key or a user's token.
+   * The headers restrict the list. A project without an organization names its own organization. With `include=idle`, worlds that sleep and that the access check wakes are in the list too. Takes an API key or a user's token.
    */
   listTravelLocations: {
     params: None
@@ -2974,6 +3037,8 @@ export type Operations = {
       limit?: number
       /** The cursor from the Link header of the previous page. */
       cursor?: string
+      /** Also lists worlds that sleep and that the access check wakes. */
+      include?: 'idle'
     }
     headers: None
     body: undefined
@@ -3693,6 +3758,21 @@ export type Operations = {
     body: undefined
     answer: WebhookDelivery
   }
+  /**
+   * Wake a world that sleeps
+   *
+   * Starts a run if the world sleeps. If `runtime.wakeOnAccess` is Never, this needs `w` on the world. A world in another state stays as it is. Returns the phase, and the address once there is one. A world is woken once a minute, and a caller wakes 6 worlds a minute. Takes an API key or a user's token.
+   */
+  wakeWorld: {
+    params: {
+      /** Identifier of the world. */
+      worldId: string
+    }
+    query: None
+    headers: None
+    body: undefined
+    answer: WokenWorld
+  }
 }
 
 /** The method, path and media types of each operation, and what its caller needs. */
@@ -3787,4 +3867,5 @@ export const operations = {
   startWorld: { method: 'POST', path: '/api/worlds/{worldId}/start/', needs: { scope: 'world', verb: 'w' } },
   stopWorld: { method: 'POST', path: '/api/worlds/{worldId}/stop/', needs: { scope: 'world', verb: 'w' } },
   testWebhook: { method: 'POST', path: '/api/webhooks/{webhookId}/test/', needs: { scope: 'organization', verb: '*' } },
+  wakeWorld: { method: 'POST', path: '/api/worlds/{worldId}/wake/', needs: { scope: 'world', verb: 'r' } },
 } as const

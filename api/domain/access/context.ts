@@ -7,6 +7,7 @@ import type { TokenCache } from '#api/platform/auth/tokenCache.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import type { RunLargeRead } from '#api/platform/database/largeReads.ts'
 import type { RecentCounts } from '#api/platform/database/recentCounts.ts'
+import type { AttemptGate } from '#api/platform/fairness/attemptGate.ts'
 import type { Budget, Lease } from '#api/platform/fairness/budget.ts'
 import type { RunInShare } from '#api/platform/fairness/shares.ts'
 import type { Revision } from '#api/platform/http/entityTag.ts'
@@ -86,6 +87,8 @@ export type Deps = {
   readonly recentAudits: RecentNames
   /** Counts of worlds of the last seconds, for the explanations of worlds. */
   readonly recentCounts: RecentCounts
+  /** Runs the wakes of a world, one at a time on this replica. */
+  readonly wakeGate: AttemptGate
   /** The open connections of this replica by organization. */
   readonly connectionCounts: Map<string, number>
   /** Runs a request of an organization in its share of the database connections of this replica. */

@@ -105,6 +105,18 @@ export const resolveBuild = async (
   }
 }
 
+/** Resolves a reference as `resolveBuild` does. Returns the sentence of the 422 if no build matches. */
+export const findBuild = async (
+  ...request: Parameters<typeof resolveBuild>
+): Promise<Awaited<ReturnType<typeof resolveBuild>> | string> => {
+  try {
+    return await resolveBuild(...request)
+  } catch (error) {
+    if (error instanceof Problem) return error.message
+    throw error
+  }
+}
+
 const toUnresolvedProblem = async (db: Database | Transaction, organizationId: string, reference: BuildReference) => {
   if (!('tag' in reference)) {
     const detail = `No build of the organization has the content ${reference.content.id}. Put a build with it first.`

@@ -17,6 +17,7 @@ import { stopWorld } from '#api/domain/worlds/worlds.ts'
 import type { Queries } from '#api/platform/database/client.ts'
 import { runScan } from '#api/platform/database/readPage.ts'
 import { notFound, Problem, toProblem } from '#api/platform/http/problem.ts'
+import { isAsleep } from '#shared/domain/idle.ts'
 import { pathOf } from '#shared/domain/permissions.ts'
 import { isRunning } from '#shared/domain/phases.ts'
 import { type BulkAction, type BulkAnswer, maxBulkWorlds } from './schema.ts'
@@ -108,8 +109,8 @@ const actOnWorld = async (request: Context, action: BulkAction['action'], target
   await (action === 'stop' ? stopWorld(ctx, id, { needs }) : startWorld(ctx, id, { needs }))
 }
 
-/** Reports whether a world is not in the desired state yet. A restart needs a run, and a stop a run or a start that waits. */
+/** Reports whether a world is not in the desired state yet. A restart needs a run, and a stop a run, a start that waits, or a sleep. */
 const needsAction = (action: 'start' | 'stop' | 'restart', row: WorldRow): boolean => {
   if (action === 'start') return !isRunning(row)
-  return isRunning(row) || (action === 'stop' && row.waitsSince !== null)
+  return isRunning(row) || (action === 'stop' && (row.waitsSince !== null || isAsleep(row)))
 }

@@ -173,6 +173,7 @@ const restoreWorlds = async (ctx: Context, tx: Transaction, where: SQL | undefin
       waitsUntil: null,
       phase: 'Inactive',
       address: null,
+      idle: null,
       revision: sql`${worlds.revision} + 1`,
       runRevision: sql`${worlds.revision} + 1`,
     })

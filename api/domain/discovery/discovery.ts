@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNull, or, sql } from 'drizzle-orm'
 import { authoriseListing } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import { projects } from '#api/domain/projects/table.ts'
@@ -12,8 +12,12 @@ import {
 import { presentPublicWorld } from '#api/domain/worlds/present.ts'
 import type { PublicWorldAnswer } from '#api/domain/worlds/schema.ts'
 import { deployments, launchContexts, worlds } from '#api/domain/worlds/table.ts'
+import { wakeForUser } from '#api/domain/worlds/wake.ts'
+import { wakerOf } from '#api/domain/worlds/waker.ts'
+import type { Queries } from '#api/platform/database/client.ts'
 import type { Page, Paged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
+import { isAsleep } from '#shared/domain/idle.ts'
 import { pathOf, strongestVerb } from '#shared/domain/permissions.ts'
 import { isRunning, joinablePhases } from '#shared/domain/phases.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
@@ -48,15 +52,36 @@ const withOrganization = async (ctx: Context): Promise<Context> => {
 /** The map of a run. It is read alone, because other settings of a deployment can be large. */
 const map = sql<string>`${deployments.runtime} ->> 'mapName'`
 
-/** Lists the Active worlds with an active launch context that the caller can read. */
-export const listTravelLocations = async (request: Context, page: Page): Promise<Paged<TravelLocation>> => {
+/** Selects the worlds that sleep and that users may wake, as `isAsleep` does. */
+const whereWakeable = and(
+  eq(worlds.state, 'Running'),
+  eq(worlds.phase, 'Stopped'),
+  sql`${worlds.idle} ->> 'asleepSince' is not null`,
+  sql`${worlds.runtime} ->> 'wakeOnAccess' = 'Access'`,
+)
+
+/**
+ * Lists the Active worlds with an active launch context that the caller can read. With `includesIdle`, also those that sleep and that
+ * the access check wakes.
+ */
+export const listTravelLocations = async (
+  request: Context,
+  page: Page,
+  { includesIdle }: { includesIdle: boolean },
+): Promise<Paged<TravelLocation>> => {
   const ctx = await withOrganization(request)
   if (ctx.organizationId !== '') authoriseListing(ctx)
-  const whereOpen = and(eq(launchContexts.isActive, true), inArray(worlds.phase, joinablePhases))
+  const whereJoinable = inArray(worlds.phase, joinablePhases)
+  const whereOpen = and(
+    eq(launchContexts.isActive, true),
+    includesIdle ? or(whereJoinable, whereWakeable) : whereJoinable,
+  )
   const where = and(whereInScope(ctx), whereReadable(ctx), whereOpen)
   const { items, ...next } = await readWorlds(ctx, page, { where, organizationId: ctx.organizationId })
   if (items.length === 0 && ctx.organizationId !== '') await checkScopeExists(ctx)
-  const deploymentIds = items.flatMap(({ world }) => (world.runId === null ? [] : [deploymentIdOfRun(world.runId)]))
+  const deploymentIds = items.flatMap(({ world }) =>
+    world.runId === null || !isRunning(world) ? [] : [deploymentIdOfRun(world.runId)],
+  )
   const rows =
     deploymentIds.length === 0
       ? []
@@ -71,32 +96,60 @@ export const listTravelLocations = async (request: Context, page: Page): Promise
   return { ...next, items: locations }
 }
 
-/** Reports whether a user can enter a world; false for an absent world. Throws a 403 for another user's token. */
-export const getAccess = async (ctx: Context, input: { worldId: string; userId: string }): Promise<AccessAnswer> => {
-  const { principal, organizationId } = ctx
-  const isAdministrator = strongestVerb(principal.permissions, pathOf(organizationId)) === '*'
-  if (principal.id !== input.userId && !isAdministrator) {
-    throw new Problem('forbidden', `The token belongs to ${principal.id}, who may not read the access of other users.`)
-  }
-  const [row] = await ctx.db
-    .select({ phase: worlds.phase, admission: worlds.admission, context: launchContexts })
+/** Reads what decides who may enter a world of the scope, or undefined if it has none with this id. */
+const readEntry = async (db: Queries, ctx: Context, worldId: string) => {
+  const [row] = await db
+    .select({
+      state: worlds.state,
+      phase: worlds.phase,
+      idle: worlds.idle,
+      wakeOnAccess: sql<string | null>`${worlds.runtime} ->> 'wakeOnAccess'`,
+      admission: worlds.admission,
+      isActive: launchContexts.isActive,
+      isPublic: launchContexts.isPublic,
+    })
     .from(worlds)
     .innerJoin(launchContexts, eq(launchContexts.worldId, worlds.id))
     .where(
-      and(
-        whereInScope(ctx),
-        eq(worlds.projectId, ctx.projectId),
-        eq(worlds.id, input.worldId),
-        isNull(worlds.deletingAt),
-      ),
+      and(whereInScope(ctx), eq(worlds.projectId, ctx.projectId), eq(worlds.id, worldId), isNull(worlds.deletingAt)),
     )
-  const path = pathOf(organizationId, ctx.projectId, input.worldId)
+  return row
+}
+
+/**
+ * Reports whether a user can enter a world; false for an absent world. With `wakes`, starts a world that sleeps for a user who could
+ * enter it if it ran, or says why that was refused. Throws a 403 for another user's token.
+ */
+export const getAccess = async (
+  ctx: Context,
+  { worldId, userId, wakes }: { worldId: string; userId: string; wakes: boolean },
+): Promise<AccessAnswer> => {
+  const { principal, organizationId } = ctx
+  const isAdministrator = strongestVerb(principal.permissions, pathOf(organizationId)) === '*'
+  if (principal.id !== userId && !isAdministrator) {
+    throw new Problem('forbidden', `The token belongs to ${principal.id}, who may not read the access of other users.`)
+  }
+  const path = pathOf(organizationId, ctx.projectId, worldId)
   const isMember =
     principal.organizationId === organizationId && strongestVerb(principal.permissions, path) !== undefined
-  const hasAccess =
-    row?.context.isActive === true &&
-    isRunning(row) &&
-    row.admission.policy !== 'Closed' &&
-    (row.context.isPublic || isMember)
-  return { userId: input.userId, hasAccess }
+  const readAccess = async (db: Queries) => {
+    const entry = await readEntry(db, ctx, worldId)
+    const mayEnter = entry?.isActive === true && entry.admission.policy !== 'Closed' && (entry.isPublic || isMember)
+    return {
+      hasAccess: mayEnter && isRunning(entry),
+      mayWake: mayEnter && entry.wakeOnAccess === 'Access' && isAsleep(entry),
+    }
+  }
+  const { hasAccess, mayWake } = await readAccess(ctx.db)
+  if (!mayWake || !wakes) return { userId, hasAccess }
+  const refusal = await wakeForUser(ctx, worldId, {
+    wokenBy: wakerOf(principal, userId),
+    mayWake: async (_, tx) => (await readAccess(tx)).mayWake,
+  })
+  const after = await readAccess(ctx.db)
+  if (after.hasAccess || refusal === undefined || refusal.code === 'not_found')
+    return { userId, hasAccess: after.hasAccess }
+  // Other organizations do not see limits and builds.
+  const isShown = isMember || refusal.code === 'rate_limited'
+  return { userId, hasAccess: false, reason: isShown ? refusal.message : 'The world cannot be started now.' }
 }

@@ -3,7 +3,7 @@ import { endpoint, toPageReply } from '#api/domain/endpoint/endpoint.ts'
 import { publicWorldAnswer } from '#api/domain/worlds/schema.ts'
 import { pageQuery, toPage } from '#api/platform/http/page.ts'
 import { getAccess, listPublicWorlds, listTravelLocations } from './discovery.ts'
-import { accessAnswer, accessParams, travelLocations } from './schema.ts'
+import { accessAnswer, accessParams, travelLocations, travelQuery } from './schema.ts'
 
 const tag = 'Discovery'
 
@@ -27,15 +27,16 @@ export const discoveryEndpoints = [
     path: '/api/worlds/travel/locations/',
     operationId: 'listTravelLocations',
     summary: 'List the active worlds that the key can read',
-    description: 'The headers restrict the list. A project without an organization names its own organization.',
+    description:
+      'The headers restrict the list. A project without an organization names its own organization. With `include=idle`, worlds that sleep and that the access check wakes are in the list too.',
     tag,
     scope: 'optional',
-    query: pageQuery,
+    query: travelQuery,
     answer: travelLocations,
     answerHeaders: ['link'],
     problems: [404],
     handle: async (ctx, { query }) => {
-      const { items, next } = await listTravelLocations(ctx, toPage(query))
+      const { items, next } = await listTravelLocations(ctx, toPage(query), { includesIdle: query.include === 'idle' })
       return { body: { worlds: items }, next }
     },
   }),
@@ -45,13 +46,13 @@ export const discoveryEndpoints = [
     operationId: 'getWorldAccess',
     summary: 'Check whether a user can enter a world',
     description:
-      'The token is that of the user, or has `*` on the organization. A world that does not exist gives false.',
+      'The token is that of the user, or has `*` on the organization. A world that does not exist gives false. If the world sleeps and `runtime.wakeOnAccess` is Access, the check starts it for a user who may enter; a HEAD starts nothing.',
     tag,
     credential: 'token',
     scope: 'project',
     params: accessParams,
     answer: accessAnswer,
     problems: [403, 404],
-    handle: async (ctx, { params }) => ({ body: await getAccess(ctx, params) }),
+    handle: async (ctx, { params, isHead }) => ({ body: await getAccess(ctx, { ...params, wakes: !isHead }) }),
   }),
 ]

@@ -1,6 +1,7 @@
 import { liveConfigUrl, presentAddress, presentQueue } from '#api/domain/worlds/present.ts'
 import type { LaunchContextRow, ShownWorld } from '#api/domain/worlds/table.ts'
 import { optional } from '#api/platform/http/fields.ts'
+import { isRunning } from '#shared/domain/phases.ts'
 import type { TravelLocation } from './schema.ts'
 
 type LocationSource = {
@@ -9,7 +10,10 @@ type LocationSource = {
   deployment: { id: string; map: string } | undefined
 }
 
-/** Returns a world as a travel location. Map, build and content are those of the run, without pending edits. */
+/**
+ * Returns a world as a travel location. Map, build and content are those of the run, without pending edits. A world without a run
+ * sleeps.
+ */
 export const presentTravelLocation = (
   { world, context, deployment }: LocationSource,
   publicUrl: string,
@@ -26,6 +30,7 @@ export const presentTravelLocation = (
   liveConfigUrl: liveConfigUrl(publicUrl, world.id),
   contentId: world.resolvedBuild?.contentId ?? '',
   metadata: world.metadata,
+  ...(isRunning(world) ? {} : { isAsleep: true }),
   queueState: presentQueue(world),
   admission: world.admission,
   ...optional('pictureUrl', world.pictureUrl),

@@ -3,6 +3,7 @@ import { deploymentExample, worldExample } from '#api/domain/worlds/examples.ts'
 import { liveConfigUrl } from '#api/domain/worlds/runs/schema.ts'
 import { addressFields, admissionAnswer, metadata, queueState } from '#api/domain/worlds/schema.ts'
 import { boundedText, shownId, shownPicture } from '#api/platform/http/fields.ts'
+import { pageQuery } from '#api/platform/http/page.ts'
 
 const travelExample = {
   deployment: deploymentExample.id,
@@ -37,6 +38,7 @@ export const travelLocation = z
     launchContextName: z.string().describe('Name of the launch context.'),
     worldId: shownId('world'),
     worldName: z.string().describe('Name of the world.'),
+    isAsleep: z.literal(true).exactOptional().describe('Present if the world sleeps and the access check wakes it.'),
     liveConfigUrl,
     contentId: z.string().describe('Identifier of the content that the image holds.'),
     metadata,
@@ -52,6 +54,14 @@ export const travelLocations = z
   .object({ worlds: z.array(travelLocation).describe('The worlds that users can travel to.') })
   .meta({ id: 'TravelLocations', examples: [{ worlds: [travelExample] }] })
 
+/** The query parameters of the list of travel locations. */
+export const travelQuery = pageQuery.extend({
+  include: z
+    .enum(['idle'])
+    .optional()
+    .meta({ description: 'Also lists worlds that sleep and that the access check wakes.', examples: ['idle'] }),
+})
+
 const userIdText = 'Identifier of the user.'
 
 /** The path parameters of an access check. A user id is any text, since identity providers choose it. */
@@ -64,6 +74,10 @@ export const accessAnswer = z
   .object({
     userId: z.string().describe(userIdText),
     hasAccess: z.boolean().describe('True if the user can enter the world.'),
+    reason: z
+      .string()
+      .exactOptional()
+      .describe('Sentence that says why a world that sleeps was not woken for the user. Absent otherwise.'),
   })
   .meta({ id: 'WorldAccess', examples: [{ userId: 'user-7', hasAccess: true }] })
 

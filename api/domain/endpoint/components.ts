@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { exampleInstant } from '#api/platform/http/examples.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { Json } from './jsonSchema.ts'
 
@@ -124,6 +125,7 @@ const sampleOf = (schema: Json, components: Readonly<Record<string, Json>>): unk
     (each) => each !== undefined,
   )
   if (shown !== undefined) return shown
+  if (schema.format === 'date-time') return exampleInstant
   const target = schema.type === 'array' ? undefined : targetOf(schema)
   if (target !== undefined) return sampleOf(components[target.name] ?? {}, components)
   if (schema.type !== 'object') return emptySamples[String(schema.type)] ?? null

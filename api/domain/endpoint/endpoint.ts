@@ -33,6 +33,8 @@ export type Input<Path extends string, Query, Body> = {
   readonly body: Body
   /** The Accept header; empty unless the endpoint streams. */
   readonly accept: string
+  /** True for a HEAD, which must change nothing. */
+  readonly isHead: boolean
 }
 
 /** The body of a response that is streamed. */
@@ -133,6 +135,7 @@ export type RawInput = {
   readonly query: Record<string, string | string[]>
   readonly body: unknown
   readonly accept: string | undefined
+  readonly isHead: boolean
 }
 
 /** A declared endpoint, with the parser of its input and the call of its handler. */

@@ -256,6 +256,7 @@ const prepare = async (
         ? await readJson(c.req.raw, body, endpoint)
         : undefined,
     accept: endpoint.streams ? c.req.header('accept') : undefined,
+    isHead: c.req.method === 'HEAD',
   }
   return { raw, run: endpoint.prepare(raw) }
 }

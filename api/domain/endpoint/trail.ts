@@ -57,7 +57,7 @@ export const auditRequest = (
   })
 }
 
-type AuditOptions = Pick<AuditEntry, 'action'> &
+type AuditOptions = Pick<AuditEntry, 'action' | 'actor'> &
   Required<Pick<AuditEntry, 'resources' | 'fields'>> & {
     /** Reports whether another record stands for this one. */
     readonly isRecorded?: () => boolean

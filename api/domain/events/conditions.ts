@@ -5,7 +5,7 @@ import type { Condition } from '#shared/kube/objects.ts'
 import { remedyOf } from '#shared/why/remedies.ts'
 
 /** The types of condition that responses show. A resource may have others, which belong to other writers. */
-const conditionTypes = ['Ready', 'Progressing', 'Degraded', 'LimitExceeded', 'Responding', 'Synced'] as const
+const conditionTypes = ['Ready', 'Progressing', 'Degraded', 'LimitExceeded', 'Responding', 'Idle', 'Synced'] as const
 
 /** A condition as a row stores it. Its message has fixed sentences of the operator or the API. */
 export type StoredCondition = {
@@ -23,7 +23,7 @@ export const conditionAnswer = z
     type: z
       .enum(conditionTypes)
       .describe(
-        'Ready: players can enter, or all bots run. Progressing: a change is under way. Degraded: something is wrong. LimitExceeded: more bots are wanted than the world allows. Responding: the server answers its query. Synced: False if an edit with kubectl was refused, or if a start with kubectl waits.',
+        'Ready: players can enter, or all bots run. Progressing: a change is under way. Degraded: something is wrong. LimitExceeded: more bots are wanted than the world allows. Responding: the server answers its query. Idle: Unknown if the world does not sleep because its players are unknown. Synced: False if an edit with kubectl was refused, or if a start with kubectl waits.',
       ),
     status: z.enum(['True', 'False', 'Unknown']).describe('Status of the condition.'),
     reason: z.string().describe('Stable word for the status, for programs.'),

@@ -1,7 +1,7 @@
 import type { DeploymentRow } from '#api/domain/worlds/table.ts'
 
 /** The ends of a run for which its server is stopped, so that nobody reads its log. */
-const stops: readonly DeploymentRow['endReason'][] = ['Stopped', 'Expired', 'Superseded']
+const stops: readonly DeploymentRow['endReason'][] = ['Stopped', 'Expired', 'Idle', 'Superseded']
 
 /** Returns why a run that has ended has no log, for a response. */
 export const explainNoLog = (endReason: DeploymentRow['endReason']): string =>

@@ -119,18 +119,24 @@ export const markOrganization = (
     traceparent,
   )
 
+type Locking = Pick<Context, 'organizationId' | 'defaultLimits'>
+
 /** Returns the limits of the organization of the headers. Locks its row until the transaction ends. */
-export const lockLimits = async (
-  ctx: Pick<Context, 'organizationId' | 'defaultLimits'>,
+export const lockLimits = async (ctx: Locking, tx: Transaction): Promise<Limits> => (await lockSettings(ctx, tx)).limits
+
+/** Returns the limits of an organization and its default for new worlds. Locks its row until the transaction ends. */
+export const lockSettings = async (
+  { organizationId, defaultLimits }: Locking,
   tx: Transaction,
-): Promise<Limits> => {
-  const row = found(await selectLimits(tx, { organizationId: ctx.organizationId }))
-  return limitsOf(ctx.defaultLimits, { limits: JSON.parse(row.limits) as Partial<Limits> })
+): Promise<{ limits: Limits; idleStopMinutes: number | null }> => {
+  const { limits, idleStopMinutes } = found(await selectSettings(tx, { organizationId }))
+  return { limits: limitsOf(defaultLimits, { limits: JSON.parse(limits) as Partial<Limits> }), idleStopMinutes }
 }
 
 // A statement, because each create and each start takes this lock.
-const selectLimits = statement<{ organizationId: string }, { limits: string }>(sql`
-  select limits from organizations where id = ${sql.placeholder('organizationId')} and deleting_at is null
+const selectSettings = statement<{ organizationId: string }, { limits: string; idleStopMinutes: number | null }>(sql`
+  select limits, idle_stop_minutes as "idleStopMinutes" from organizations
+  where id = ${sql.placeholder('organizationId')} and deleting_at is null
   for no key update`)
 
 /** Throws a 409 if the chain of keys has reached its limit. The lock serializes creations by the same chain. */

@@ -25,6 +25,7 @@ export const presentOrganization = (row: ShownOrganization, verb: Verb): Organiz
   createdAt: row.createdAt.toISOString(),
   permissionVerb: verb,
   isSlot: false,
+  ...optional('idleStopMinutes', row.idleStopMinutes),
 })
 
 /** Converts a row to the public response. */

@@ -11,7 +11,7 @@ import {
   shownPicture,
   shownVerb,
 } from '#api/platform/http/fields.ts'
-import { withinJsonBytes } from '#shared/domain/common.ts'
+import { idleMinutes, withinJsonBytes } from '#shared/domain/common.ts'
 import { isLinearPattern } from './pattern.ts'
 
 const example = {
@@ -112,6 +112,7 @@ const features = z
   .describe('Feature flags of the organization.')
 
 const name = nameField(example.name)
+const idleStopText = 'The `runtime.idleStopMinutes` of worlds that are created without one.'
 const featuredEventText = 'Identifier of the featured event. Empty if there is none.'
 const tenantIdText = 'A label that the tenant chooses. It is not unique; organizationId identifies the organization.'
 const websiteInfoText = 'Title and head of the website.'
@@ -147,6 +148,7 @@ export const patchOrganizationBody = z
       .meta({ description: tenantIdText, examples: [shownExample.tenantId] }),
     featuredEventId,
     features: boundedFeatures,
+    idleStopMinutes: idleMinutes.nullable().exactOptional().describe(`${idleStopText} Null removes it.`),
   })
   .meta({ id: 'PatchOrganization', examples: [{ name: 'Acme Worlds', tenantId: shownExample.tenantId }] })
 
@@ -197,6 +199,7 @@ export const organizationAnswer = z
     createdAt: shownInstant('Time of the creation.'),
     permissionVerb: shownVerb,
     isSlot: z.boolean().describe('Always false.'),
+    idleStopMinutes: idleMinutes.exactOptional().describe(idleStopText),
   })
   .meta({
     id: 'Organization',

@@ -17,6 +17,8 @@ export const organizations = pgTable(
     websiteInfo: jsonb().$type<WebsiteInfo>(),
     features: jsonb().$type<Features>().notNull(),
     legalPolicies: jsonb().$type<LegalPolicies>(),
+    /** The `idleStopMinutes` of worlds that are created without one; null for none. */
+    idleStopMinutes: integer(),
     hasEventEnabled: boolean().notNull().default(false),
     /** The limits that the platform set for this organization. The configured defaults apply to the others. */
     limits: jsonb().$type<Partial<Limits>>().notNull().default({}),

@@ -42,11 +42,11 @@ type Made = { readonly now: Date; readonly newId: NewId; readonly traceparent?: 
 export const recordTransition = async (
   tx: Transaction,
   after: WorldRow,
-  { runs, events = [] }: Pick<WorldChange, 'runs' | 'events'>,
+  { runs, wokenBy, events = [] }: Pick<WorldChange, 'runs' | 'wokenBy' | 'events'>,
   { now, newId }: Made,
 ): Promise<void> => {
   await Promise.all([
-    runs === 'begin' && recordStart(tx, after, now),
+    runs === 'begin' && recordStart(tx, after, now, wokenBy),
     runs === 'end' && endUnseen(tx, after.id, now),
     recordWorldEvents(tx, { ...after, worldId: after.id }, events, { now, newId }),
   ])

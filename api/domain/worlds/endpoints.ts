@@ -18,10 +18,12 @@ import {
   patchWorldBody,
   scalingProfileAnswer,
   sparseWorld,
+  wokenWorld,
   worldAnswer,
   worldCounts,
 } from './schema.ts'
 import { startWorld } from './start.ts'
+import { wakeWorld } from './wake.ts'
 import { whyAnswer } from './why/schema.ts'
 import { explainWorldState } from './why/why.ts'
 import { createWorld, listDeployments, lockWorldRevision, patchWorld, setWorldPicture, stopWorld } from './worlds.ts'
@@ -173,6 +175,20 @@ export const worldEndpoints = [
     throttled: 'world',
     lockRevision: lockWorldRevision,
     handle: (ctx, { params }) => stopWorld(ctx, params.worldId),
+  }),
+  endpoint({
+    ...worldRoute,
+    method: 'post',
+    path: '/api/worlds/{worldId}/wake/',
+    operationId: 'wakeWorld',
+    summary: 'Wake a world that sleeps',
+    description:
+      'Starts a run if the world sleeps. If `runtime.wakeOnAccess` is Never, this needs `w` on the world. A world in another state stays as it is. Returns the phase, and the address once there is one. A world is woken once a minute, and a caller wakes 6 worlds a minute.',
+    needs: ['world', 'r'],
+    auditsItself: true,
+    answer: wokenWorld,
+    problems: [403, 409, 422],
+    handle: async (ctx, { params }) => ({ body: await wakeWorld(ctx, params.worldId) }),
   }),
   endpoint({
     ...worldRoute,

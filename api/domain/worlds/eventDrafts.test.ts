@@ -76,3 +76,11 @@ test('names the run that a start replaces', () => {
   expect(startEvent('run-2', 'run-1').message).toBe('Run run-2 was requested. It replaces run run-1.')
   expect(startEvent('run-1', null).reason).toBe('Started')
 })
+
+test('names the user who woke the world', () => {
+  expect(startEvent('run-2', null, 'ann')).toEqual({
+    type: 'Normal',
+    reason: 'Started',
+    message: 'Run run-2 was requested. ann woke the world.',
+  })
+})

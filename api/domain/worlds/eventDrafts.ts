@@ -18,9 +18,10 @@ export const observedEvents = (
   return [...events, ...troubleEvents(before.conditions, after.conditions, events)]
 }
 
-/** Returns the event of a start. `replaced` is the run that was active. */
-export const startEvent = (runId: string, replaced?: string | null): EventDraft => {
+/** Returns the event of a start. `replaced` is the run that was active, and `wokenBy` names the caller for whom the start wakes the world. */
+export const startEvent = (runId: string, replaced?: string | null, wokenBy?: string): EventDraft => {
   const run = `Run ${runId}`
+  if (wokenBy !== undefined) return normalEvent('Started', `${run} was requested. ${wokenBy} woke the world.`)
   return replaced
     ? normalEvent('Restarted', `${run} was requested. It replaces run ${replaced}.`)
     : normalEvent('Started', `${run} was requested.`)
@@ -28,6 +29,10 @@ export const startEvent = (runId: string, replaced?: string | null): EventDraft 
 
 /** Returns the event of a start that waits. */
 export const waitEvent = (waitsFor: string): EventDraft => normalEvent('StartWaits', waitsFor)
+
+/** Returns the event of a wake that was refused for this reason. */
+export const wakeRefusedEvent = (wokenBy: string, reason: string): EventDraft =>
+  warningEvent('WakeRefused', `${wokenBy} did not wake the world. ${reason}`)
 
 /** Returns the event of a stop. */
 export const stopEvent = (): EventDraft => normalEvent('Stopped', runEndMessages.Stopped)

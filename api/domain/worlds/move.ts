@@ -1,3 +1,5 @@
+import { isAsleep } from '#shared/domain/idle.ts'
+import { isRunning } from '#shared/domain/phases.ts'
 import { toRunSettings } from './settings.ts'
 import type { WorldRow } from './table.ts'
 
@@ -16,6 +18,13 @@ export const toMoveColumns = (
   const isAtHome = target === row.cluster && row.targetCluster === null
   return target === undefined || isAtHome ? {} : { targetCluster: target }
 }
+
+/**
+ * Reports whether a world moves as soon as its place changes. Otherwise it moves at its next start: the run of a world that sleeps would
+ * begin again in another cluster.
+ */
+export const movesAtOnce = (row: Pick<WorldRow, 'state' | 'phase' | 'idle'>): boolean =>
+  !isRunning(row) && !isAsleep(row)
 
 /** Reports whether the place of a world has changed since its last start. */
 export const hasNewPlace = (row: WorldRow): boolean =>

@@ -8,6 +8,7 @@ import type { DeploymentAnswer } from './runs/schema.ts'
 import type { PublicWorldAnswer, WorldAnswer } from './schema.ts'
 import { pendingEditsMessage } from './settings.ts'
 import type { DeploymentRow, LaunchContextRow, ShownWorld, StatusWorld, WorldRow } from './table.ts'
+import { showWaker } from './waker.ts'
 
 /** The settings that rows of older versions lack. */
 const runtimeDefaults = runtimeSettings.parse({})
@@ -53,23 +54,26 @@ export const presentQueue = ({
   ...queueReported,
 })
 
+// Their messages name the port and the protocol of the query.
+const privateConditions: readonly string[] = ['Responding', 'Idle']
+
 /**
- * Returns a public world without what only its organization may read: manifest, internal ports, the query and its condition, and
- * streaming authorization.
+ * Returns a public world without what only its organization may read: manifest, internal ports, the query, the sleep and their
+ * conditions, and streaming authorization.
  */
 export const presentPublicWorld = (row: PublicRow, context: LaunchContextRow, verb: Verb): PublicWorldAnswer => {
   const shown = presentCommon(row, context, verb)
-  const { query: _, ...runtime } = shown.runtime
+  const { query: _, idleStopMinutes: __, wakeOnAccess: ___, ...runtime } = shown.runtime
+  const { idle: ____, ...status } = shown.status
   const world = {
     ...shown,
     networking: { ...shown.networking, ports: publicPorts(shown.networking.ports) },
     runtime,
-    // Its message names the port of the query.
-    status: { ...shown.status, conditions: shown.status.conditions.filter(({ type }) => type !== 'Responding') },
+    status: { ...status, conditions: status.conditions.filter(({ type }) => !privateConditions.includes(type)) },
   }
   const { providerAStreaming, ...launchContext } = world.launchContext
   if (providerAStreaming === undefined) return { ...world, launchContext }
-  const { authorizationId: __, ...streaming } = providerAStreaming
+  const { authorizationId: _____, ...streaming } = providerAStreaming
   return { ...world, launchContext: { ...launchContext, providerAStreaming: streaming } }
 }
 
@@ -87,6 +91,7 @@ export const presentStatus = (
     ...optional('resolvedBuild', build && toResolvedBuild(build)),
     ...optional('runId', row.runId),
     ...presentAddress(row),
+    ...optional('idle', row.idle),
     conditions: presentConditions(row.conditions),
   }
 }
@@ -143,6 +148,7 @@ export const presentDeployment = (row: DeploymentRow, publicUrl: string): Deploy
   ...optional('readyAt', row.readyAt?.toISOString()),
   ...optional('endedAt', row.endedAt?.toISOString()),
   ...optional('endReason', row.endReason),
+  ...optional('wokenBy', row.wokenBy && showWaker(row.wokenBy, row.organizationId)),
   ...optional('exitCode', row.exitCode),
   ...optional('image', row.image),
   restarts: row.restarts,

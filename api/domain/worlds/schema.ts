@@ -13,6 +13,7 @@ import {
   uriOrEmpty,
 } from '#api/platform/http/fields.ts'
 import { maxManifestBytes, metadataFields, withinJsonBytes, withinMetadataLimit } from '#shared/domain/common.ts'
+import { idleSettings, worldIdle } from '#shared/domain/idle.ts'
 import { checkRoute, maxPorts, requestedPorts } from '#shared/domain/ports.ts'
 import { reportedFields, requestedQuery } from '#shared/domain/query.ts'
 import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#shared/domain/world.ts'
@@ -93,6 +94,7 @@ const runtime = z
     ...runtimeSettings.shape,
     query: requestedQuery.exactOptional(),
     durationMinutes: worldFields.durationMinutes.exactOptional(),
+    ...idleSettings,
     capacity: capacity.exactOptional(),
     admissionPolicy: policy.exactOptional().describe('Copy of `admission.policy`.'),
   })
@@ -318,6 +320,17 @@ export const timestampFields = {
   createdAt: shownInstant('Time of the creation.'),
   updatedAt: shownInstant('Time of the last change of the desired state.'),
 }
+const statusText = 'Observed state.'
+const status = z.object({
+  phase: z.enum(worldPhases).describe('Phase of the lifecycle.'),
+  message: statusMessage,
+  startedAt: shownInstant('Time when the run was requested. Its duration counts from here.').exactOptional(),
+  resolvedBuild: resolvedBuild.exactOptional().describe('The build of the run, fixed at its start.'),
+  runId: shownId('run').exactOptional(),
+  ...addressFields,
+  idle: worldIdle.exactOptional(),
+  conditions: z.array(conditionAnswer).describe('Conditions of the world. Empty until the operator has reported.'),
+})
 const world = z.object({
   documentId: shownId('world'),
   organizationId: shownId('organization'),
@@ -333,17 +346,7 @@ const world = z.object({
   manifest,
   admission: admissionAnswer,
   sessions,
-  status: z
-    .object({
-      phase: z.enum(worldPhases).describe('Phase of the lifecycle.'),
-      message: statusMessage,
-      startedAt: shownInstant('Time when the run was requested. Its duration counts from here.').exactOptional(),
-      resolvedBuild: resolvedBuild.exactOptional().describe('The build of the run, fixed at its start.'),
-      runId: shownId('run').exactOptional(),
-      ...addressFields,
-      conditions: z.array(conditionAnswer).describe('Conditions of the world. Empty until the operator has reported.'),
-    })
-    .describe('Observed state.'),
+  status: status.describe(statusText),
   launchContext: launchContext.describe(launchContextText),
   queueState,
   ...timestampFields,
@@ -351,6 +354,16 @@ const world = z.object({
 
 /** A world in responses to its organization. */
 export const worldAnswer = world.meta({ id: 'World', examples: [worldExample] })
+
+const shown = worldExample.status
+
+/** The state of a world after a wake. */
+export const wokenWorld = z
+  .object({ phase: z.enum(worldPhases).describe('Phase of the lifecycle.'), ...addressFields })
+  .meta({
+    id: 'WokenWorld',
+    examples: [{ phase: shown.phase, address: shown.address, addresses: shown.addresses, strategy: shown.strategy }],
+  })
 
 /** A world in a list whose query names its fields. */
 export const sparseWorld = world
@@ -377,11 +390,12 @@ export const worldCounts = z
     examples: [{ total: 3, phases: { Inactive: 1, Starting: 0, Active: 2, Stopped: 0, Error: 0 } }],
   })
 
-/** A public world in responses to other organizations: without manifest, internal ports, query and streaming authorization. */
+/** A public world in responses to other organizations: without manifest, internal ports, query, sleep and streaming authorization. */
 export const publicWorldAnswer = world
   .omit({ manifest: true })
   .extend({
-    runtime: runtime.omit({ query: true }).describe(texts.runtime),
+    runtime: runtime.omit({ query: true, idleStopMinutes: true, wakeOnAccess: true }).describe(texts.runtime),
+    status: status.omit({ idle: true }).describe(statusText),
     launchContext: launchContext
       .extend({
         providerAStreaming: streamingA.omit({ authorizationId: true }).exactOptional().describe(texts.providerA),
@@ -420,6 +434,7 @@ export const scalingProfileAnswer = z
 export type CreateWorld = z.output<typeof createWorldBody>
 export type PatchWorld = z.output<typeof patchWorldBody>
 export type WorldAnswer = z.output<typeof worldAnswer>
+export type WokenWorld = z.output<typeof wokenWorld>
 export type WorldFields = z.output<typeof sparseWorld>
 export type WorldCounts = z.output<typeof worldCounts>
 export type PublicWorldAnswer = z.output<typeof publicWorldAnswer>

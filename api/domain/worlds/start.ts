@@ -5,26 +5,39 @@ import { lockLimits } from '#api/domain/organizations/organizations.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { statement } from '#api/platform/database/statement.ts'
 import type { RunUse } from '#shared/domain/runUse.ts'
+import { withDefined } from '#shared/optional.ts'
 import { changeWorld, writeChange } from './change.ts'
 import { checkStart, type StartFacts, startDelayMs, startWindowMs } from './startRules.ts'
 import { deployments, type WorldRow, whereOpen } from './table.ts'
 import { toStart } from './transitions.ts'
+import { checkWakeRate } from './wakeRate.ts'
+
+type StartOptions = {
+  readonly needs?: (row: WorldRow, tx: Transaction) => boolean | Promise<boolean>
+  /** The caller for whom the start wakes the world. See `wakerOf`. */
+  readonly wokenBy?: string
+}
 
 /**
  * Starts a new run, whatever the state, unless `needs` returns false for the locked row. Throws a 422 for a build that does not resolve,
- * and what `checkStart` throws. Starts with kubectl have the same facts, changes and writes in sync.
+ * what `checkStart` throws, and for a wake what `checkWakeRate` throws. Starts with kubectl have the same facts, changes and writes in
+ * sync.
  */
 export const startWorld = async (
   ctx: Context,
   worldId: string,
-  { needs }: { needs?: (row: WorldRow) => boolean } = {},
+  { needs, wokenBy }: StartOptions = {},
 ): Promise<void> => {
   await changeWorld(ctx, worldId, async (tx, row, made) => {
-    if (needs?.(row) === false) return
+    if (needs && !(await needs(row, tx))) return
+    if (wokenBy !== undefined && ctx.principal.kind !== 'platform') {
+      await checkWakeRate(tx, { worldId, wokenBy, now: made.now })
+    }
     const build = await resolveBuild(tx, ctx.organizationId, row.runtime.build)
-    const start = toStart(row, { runId: ctx.newId('run'), now: made.now, build, clusterOf: ctx.clusterOf })
+    const start = toStart(row, { runId: ctx.newId('run'), now: made.now, build, clusterOf: ctx.clusterOf, wokenBy })
     const facts = await readStartFacts(ctx, tx, row, { now: made.now, write: () => writeChange(tx, row, start, made) })
-    checkStart(start.columns.granted, facts, ctx.principal)
+    const { idleStopMinutes } = row.runtime
+    checkStart({ ...start.columns.granted, ...withDefined({ idleStopMinutes }) }, facts, ctx.principal)
   })
 }
 

@@ -25,7 +25,7 @@ describe('a start', () => {
   const room = { maxRunningCapacity: 60, maxNodePorts: 0, maxLoadBalancers: 0 }
   const limits = { imageRegistries: ['registry.example'], maxWorldCapacity: 30, hostPorts: false, ...room }
   const facts = { limits, offersRoutes: false }
-  const run = { profile: 'Capacity30', strategy: 'Default' } as const
+  const run = { profile: 'Capacity30', strategy: 'Default', probes: true } as const
 
   test('of the default image, or of an image from an allowed registry, is allowed', () => {
     expect(explainStart(run, facts)).toBeUndefined()
@@ -34,6 +34,15 @@ describe('a start', () => {
 
   test('of an image from another registry is refused', () => {
     expect(explainStart({ ...run, image: 'other.example/server:1' }, facts)?.code).toBe('image_not_allowed')
+  })
+
+  test('with idleStopMinutes is refused if nothing says the players of its server', () => {
+    const idle = { ...run, idleStopMinutes: 15 }
+    expect(explainStart(idle, facts)).toBeUndefined()
+    expect(explainStart({ ...run, probes: false }, facts)).toBeUndefined()
+    const query = { protocol: 'A2S', timeoutSeconds: 2 } as const
+    expect(explainStart({ ...idle, probes: false, query }, facts)).toBeUndefined()
+    expect(explainStart({ ...idle, probes: false }, facts)?.code).toBe('sleep_unsupported')
   })
 
   test('of a larger profile than the organization may have is refused', () => {
@@ -54,7 +63,6 @@ describe('a start', () => {
       startedAt: '2026-01-01T00:00:00.000Z',
       mapName: '',
       capacity: 1,
-      probes: true,
       args: [],
       ports: defaultPorts,
       compute: { group: 'production', region: 'Europe' },

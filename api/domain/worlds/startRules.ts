@@ -2,6 +2,7 @@ import type { Limits } from '#api/domain/access/limits.ts'
 import { explainImage } from '#api/domain/builds/image.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import { Problem } from '#api/platform/http/problem.ts'
+import { type IdleSettings, idleRule } from '#shared/domain/idle.ts'
 import { explainRunLimit, type RunLimits, type RunUse, useOfRun } from '#shared/domain/runUse.ts'
 import type { CapturedRun } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
@@ -22,9 +23,12 @@ export type StartFacts = {
 
 /** The reason for which a start is not allowed. */
 type StartRefusal = {
-  readonly code: 'image_not_allowed' | 'size_not_allowed' | 'host_port_not_allowed' | 'conflict'
+  readonly code: 'image_not_allowed' | 'size_not_allowed' | 'host_port_not_allowed' | 'sleep_unsupported' | 'conflict'
   readonly message: string
 }
+
+type StartingRun = Pick<CapturedRun, 'image' | 'profile' | 'strategy' | 'probes' | 'query'> &
+  Pick<IdleSettings, 'idleStopMinutes'>
 
 const hostPortRefusal =
   'The limit hostPorts of the organization does not allow the networking strategy HostPort. Choose another one, or ask the platform operator.'
@@ -34,12 +38,14 @@ const hostPortRefusal =
  * default image has no name here and is always allowed.
  */
 export const explainStart = (
-  { image, profile, strategy }: Pick<CapturedRun, 'image' | 'profile' | 'strategy'>,
+  run: StartingRun,
   { limits, offersRoutes }: Pick<StartFacts, 'limits' | 'offersRoutes'>,
 ): StartRefusal | undefined => {
+  const { image, profile, strategy } = run
   const forbidden = image === undefined ? undefined : explainImage(image, limits)
   if (forbidden !== undefined) return { code: 'image_not_allowed', message: forbidden }
   if (strategy === 'HostPort' && !limits.hostPorts) return { code: 'host_port_not_allowed', message: hostPortRefusal }
+  if (!idleRule.isKept(run)) return { code: 'sleep_unsupported', message: `${idleRule.message}.` }
   // A profile above Capacity1000 needed the claim when it was chosen, and does not need it again.
   const { capacity } = scalingProfiles[profile]
   const tooLarge = explainSize({ profile, capacity }, { limits, claims: ['largeWorlds'] })
@@ -62,9 +68,13 @@ const explainRate = (perMinute: number): string => `The rate limit is ${perMinut
 
 /**
  * Throws for a start over REST: a 429 above the rate, a 403 for an image, a size or host ports that are not allowed, a 409 for a strategy
- * that the platform does not offer, or without room.
+ * that the platform does not offer, or without room, a 422 for idleStopMinutes with a server that does not say its players.
  */
-export const checkStart = (run: CapturedRun, facts: StartFacts, principal: Pick<Principal, 'kind'>): void => {
+export const checkStart = (
+  run: CapturedRun & StartingRun,
+  facts: StartFacts,
+  principal: Pick<Principal, 'kind'>,
+): void => {
   const { limits, others, startsPerMinute, startDelayMs: delayMs } = facts
   if (delayMs > 0 && principal.kind !== 'platform') {
     const headers = { 'retry-after': String(Math.ceil(delayMs / 1_000)) }

@@ -16,6 +16,7 @@ import type { StoredCondition } from '#api/domain/events/conditions.ts'
 import { eventColumns } from '#api/domain/events/table.ts'
 import { projects } from '#api/domain/projects/table.ts'
 import { instant } from '#api/platform/database/columns.ts'
+import type { WorldIdle } from '#shared/domain/idle.ts'
 import { endedStatuses } from '#shared/domain/phases.ts'
 import type { Reported, ServerQuery } from '#shared/domain/query.ts'
 import { deploymentStatuses, networkingStrategies, worldPhases, worldStates } from '#shared/enumerations.ts'
@@ -129,6 +130,8 @@ export const worlds = pgTable(
     queueActive: integer(),
     /** The fields that the server reports beside its players; null if it has none. */
     queueReported: jsonb().$type<Reported>(),
+    /** The sleep of the world as the operator reports it; null if it reports none. */
+    idle: jsonb().$type<WorldIdle>(),
     /** The restarts of the run's server. */
     restarts: integer().notNull().default(0),
     /** The version of the status for realtime subscribers. A trigger sets it with each change record. */
@@ -227,6 +230,8 @@ export const deployments = pgTable(
     endedAt: instant(),
     endReason: text({ enum: deploymentEndReasons }),
     exitCode: integer(),
+    /** The caller who woke the world for this run, as `wakerOf` names it; null for any other start. */
+    wokenBy: text(),
     restarts: integer().notNull().default(0),
     createdAt: instant().notNull(),
     updatedAt: instant().notNull(),
@@ -237,6 +242,7 @@ export const deployments = pgTable(
       foreignColumns: [worlds.organizationId, worlds.projectId, worlds.id],
     }).onDelete('cascade'),
     index().on(table.worldId, table.createdAt, table.id),
+    index('woken_deployments').on(table.wokenBy, table.createdAt).where(sql`${table.wokenBy} is not null`),
     index('open_deployments').on(table.organizationId).where(whereOpen(table)),
   ],
 )

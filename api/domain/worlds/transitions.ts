@@ -11,12 +11,15 @@ import type { Place } from './place.ts'
 import { toRunSettings } from './settings.ts'
 import type { Wait } from './startRules.ts'
 import type { Program, WorldRow } from './table.ts'
+import { showWaker } from './waker.ts'
 
 /** A change of a world: the columns to set, with the next revision, and what is recorded beside the row. */
 export type WorldChange = {
   readonly columns: Partial<WorldRow> & { readonly revision: number }
   /** The run of the columns begins, or the runs without a pod end. */
   readonly runs?: 'begin' | 'end'
+  /** The caller for whom the run that begins woke the world. */
+  readonly wokenBy?: string | undefined
   readonly events?: readonly EventDraft[]
 }
 
@@ -28,10 +31,11 @@ type Start = {
   readonly now: Date
   readonly build: WorldRow['resolvedBuild']
   readonly clusterOf: (place: Place) => string | undefined
+  readonly wokenBy?: string | undefined
 }
 
 /** Returns the change that starts a new run, whatever the state. A world whose place has changed moves to its cluster. */
-export const toStart = (row: WorldRow, { runId, now, build, clusterOf }: Start) =>
+export const toStart = (row: WorldRow, { runId, now, build, clusterOf, wokenBy }: Start) =>
   ({
     columns: {
       state: 'Running',
@@ -46,7 +50,8 @@ export const toStart = (row: WorldRow, { runId, now, build, clusterOf }: Start) 
       ...(hasNewPlace(row) ? toMoveColumns(row, clusterOf) : {}),
     },
     runs: 'begin',
-    events: [startEvent(runId, isRunning(row) ? row.runId : null)],
+    wokenBy,
+    events: [startEvent(runId, isRunning(row) ? row.runId : null, wokenBy && showWaker(wokenBy, row.organizationId))],
   }) satisfies WorldChange
 
 /** Returns the change to a start with kubectl that waits. The phase stays, because no run begins yet. */
@@ -90,13 +95,15 @@ const toRequestedColumns = <Phase extends 'Starting' | 'Stopped'>(
   queueQueued: null,
   queueActive: null,
   queueReported: null,
+  idle: null,
   conditions: requestedConditions(row.conditions, { reason: phase, message }, now),
   revision: row.revision + 1,
   runRevision: row.revision + 1,
   updatedAt: now,
 })
 
-type Programmed = Pick<WorldRow, 'program' | 'resolvedBuild' | 'runtime'>
+/** The columns that decide about the program of a world. */
+export type Programmed = Pick<WorldRow, 'program' | 'resolvedBuild' | 'runtime'>
 
 /** Returns the program of the build. Without a build over REST, returns the program that kubectl set. */
 export const programOf = ({ program, resolvedBuild, runtime }: Programmed): Program => {

@@ -1,7 +1,8 @@
 import { and, eq, getTableColumns, inArray, isNull, type SQL } from 'drizzle-orm'
 import type { Context, LockRevision } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
-import { lockLimits } from '#api/domain/organizations/organizations.ts'
+import { findBuild } from '#api/domain/builds/builds.ts'
+import { lockLimits, lockSettings } from '#api/domain/organizations/organizations.ts'
 import { removeUpload } from '#api/domain/pictures/pictures.ts'
 import { lockProject } from '#api/domain/projects/projects.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
@@ -14,6 +15,7 @@ import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { type InputFault, notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/once.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
+import { isAsleep } from '#shared/domain/idle.ts'
 import { isRunning } from '#shared/domain/phases.ts'
 import { hasService } from '#shared/domain/ports.ts'
 import type { DeploymentStatus } from '#shared/enumerations.ts'
@@ -21,8 +23,9 @@ import { isServiceName, serviceNameAdvice } from '#shared/kube/names.ts'
 import type { ScalingProfileName } from '#shared/scalingProfiles.ts'
 import { changeWorld, writeChange } from './change.ts'
 import { buildWorldRows } from './create.ts'
+import { explainIdle, withDefaultIdle } from './idle.ts'
 import { getWorld, type TaggedWorld } from './lookup.ts'
-import { toMoveColumns } from './move.ts'
+import { movesAtOnce, toMoveColumns } from './move.ts'
 import { explainNetworking, explainQuery } from './networking.ts'
 import { applyPatch } from './patch.ts'
 import { presentDeployment } from './present.ts'
@@ -42,11 +45,12 @@ export const createWorld = async (
   refuseFault(explainNetworking(input.networking, ctx) ?? explainQuery(input))
   const created = await createOnce(ctx, async (tx, now) => {
     const { world, launchContext } = buildWorldRows(input, { ...ctx, cluster, now })
-    checkRowBytes(rowBytes(world, launchContext))
-    await checkNewWorld(ctx, tx, {
+    const idleStopMinutes = await checkNewWorld(ctx, tx, {
       profile: input.networking.scaling.profile,
       capacity: launchContext.details.capacity,
     })
+    world.runtime = await withIdle(tx, { ...world, program: {} }, idleStopMinutes)
+    checkRowBytes(rowBytes(world, launchContext))
     // One round trip, since the organization's row is locked meanwhile. Postgres executes them in this order.
     await Promise.all([
       insertWorld(tx, worldRows.encode(world)),
@@ -94,6 +98,7 @@ export const patchWorld = async (
     if (context === undefined) throw notFound()
     const next = applyPatch(row, context, changes)
     refuseFault(explainQuery(next.world))
+    if (changes.runtime !== undefined) await checkIdle(tx, { ...row, ...next.world })
     checkRowBytes(rowBytes({ ...row, ...next.world }, next.context), rowBytes(row, context))
     const { profile } = next.world.networking.scaling
     if (changes.networking ?? changes.admission ?? changes.runtime) {
@@ -105,7 +110,7 @@ export const patchWorld = async (
     if (changes.networking !== undefined) checkStrategy(row, changes.networking)
     await checkProfileForBots(ctx, tx, row, profile)
     await tx.update(launchContexts).set(next.context).where(eq(launchContexts.worldId, worldId))
-    const moves = changes.compute !== undefined && !isRunning(row)
+    const moves = changes.compute !== undefined && movesAtOnce(row)
     const move = moves ? toMoveColumns({ ...row, ...next.world }, ctx.clusterOf) : {}
     await writeChange(
       tx,
@@ -141,7 +146,7 @@ export const stopWorld = async (
   await changeWorld(ctx, worldId, async (tx, row, made) => {
     if (needs?.(row) === false) return
     const stop = toStop(row, made)
-    await writeChange(tx, row, isRunning(row) ? stop : { ...stop, events: [] }, made)
+    await writeChange(tx, row, isRunning(row) || isAsleep(row) ? stop : { ...stop, events: [] }, made)
   })
 }
 
@@ -185,6 +190,28 @@ const refuseFault = (fault: InputFault | undefined): void => {
   if (fault !== undefined) throw new Problem('invalid_request', fault.message, { errors: [fault] })
 }
 
+type Sleeper = Pick<WorldRow, 'organizationId' | 'program' | 'runtime'>
+
+/** Returns a world with the build that a start would run now. An unresolved build has no program. */
+const withBuild = async <Row extends Sleeper>(tx: Transaction, row: Row) => {
+  const build = await findBuild(tx, row.organizationId, row.runtime.build)
+  return { ...row, resolvedBuild: typeof build === 'string' ? null : build }
+}
+
+/** Returns the runtime of a new world with the default of its organization. Throws a 400 for idleStopMinutes without players. */
+const withIdle = async (tx: Transaction, row: Sleeper, byDefault: number | null): Promise<WorldRow['runtime']> => {
+  if ((row.runtime.idleStopMinutes ?? byDefault) === null) return row.runtime
+  const next = await withBuild(tx, row)
+  refuseFault(explainIdle(next))
+  return withDefaultIdle(next, byDefault)
+}
+
+/** Throws a 400 for idleStopMinutes with a program that does not say its players: that of the last run, or of a start now. */
+const checkIdle = async (tx: Transaction, row: WorldRow): Promise<void> => {
+  if (row.runtime.idleStopMinutes === undefined) return
+  refuseFault(explainIdle(row) ?? explainIdle(await withBuild(tx, row)))
+}
+
 /** Throws a 400 for a strategy whose Service cannot have the name of the world's resource, as the definition does. */
 const checkStrategy = ({ resourceName }: WorldRow, { strategy }: WorldRow['networking']): void => {
   if (!hasService(strategy) || isServiceName(resourceName)) return
@@ -195,24 +222,25 @@ const checkStrategy = ({ resourceName }: WorldRow, { strategy }: WorldRow['netwo
 }
 
 /**
- * Throws a 404 if the project does not exist, a 403 for a size that is not allowed and a 409 at maxWorlds. A share lock
- * on the project's row prevents its deletion. The lock on the organization's row makes concurrent creates count each
+ * Returns the default idleStopMinutes of the organization, or null. Throws a 404 if the project does not exist, a 403 for a size that is
+ * not allowed and a 409 at maxWorlds. A share lock on the project's row prevents its deletion. The lock on the organization's row makes concurrent creates count each
  * other. Transactions lock in the order project, world, organization, except the deletion of an organization.
  */
 const checkNewWorld = async (
   ctx: Context,
   tx: Transaction,
   size: Parameters<typeof checkWorldSize>[0],
-): Promise<void> => {
+): Promise<number | null> => {
   // One round trip. Postgres executes them in this order, so that the count sees what earlier holders of the lock committed.
-  const [isProject, limits, count] = await Promise.all([
+  const [isProject, { limits, idleStopMinutes }, count] = await Promise.all([
     lockProject(tx, ctx),
-    lockLimits(ctx, tx),
+    lockSettings(ctx, tx),
     countWorlds(tx, ctx.organizationId),
   ])
   if (!isProject) throw notFound()
   checkWorldSize(size, { limits, ...ctx.principal })
   refuseTooManyWorlds(count, limits)
+  return idleStopMinutes
 }
 
 /** An organization keeps at least this many deleted worlds, and up to maxWorlds. */

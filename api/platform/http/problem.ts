@@ -25,6 +25,7 @@ const titles = {
   body_too_large: [413, 'Body too large'],
   unsupported_media_type: [415, 'Unsupported content type'],
   build_unresolved: [422, 'Build cannot be resolved'],
+  sleep_unsupported: [422, 'Server does not report its players'],
   upgrade_required: [426, 'WebSocket upgrade required'],
   rate_limited: [429, 'Too many requests'],
   internal_error: [500, 'Internal error'],

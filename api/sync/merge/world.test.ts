@@ -49,6 +49,7 @@ const aRow = (changes: Partial<WorldRow> = {}): WorldRow => {
       queueQueued: null,
       queueActive: null,
       queueReported: null,
+      idle: null,
       restarts: 0,
       cluster: 'default',
       targetCluster: null,
@@ -134,6 +135,7 @@ describe('a status', () => {
       queueQueued: null,
       queueActive: null,
       queueReported: null,
+      idle: null,
       restarts: 0,
     }
     expect(seen.state.observed).toEqual(columns)

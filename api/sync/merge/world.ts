@@ -4,6 +4,7 @@ import type { PatchWorld } from '#api/domain/worlds/schema.ts'
 import { explainWait, type Wait } from '#api/domain/worlds/startRules.ts'
 import type { LaunchContextRow, Program, WorldRow } from '#api/domain/worlds/table.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
+import { isAsleep } from '#shared/domain/idle.ts'
 import { lastRunIn } from '#shared/domain/phases.ts'
 import { plainSettings, runtimeSettings, serverSettings } from '#shared/domain/world.ts'
 import type { WorldPhase, WorldState } from '#shared/enumerations.ts'
@@ -35,7 +36,15 @@ export const toPushedSpec = (row: WorldRow, spec: WorldSpec): WorldSpec =>
 
 /** Returns the PATCH with the fields of a spec that REST has. Without a capacity, a world has that of its scaling profile. */
 const toPatch = (row: WorldRow, spec: WorldSpec): PatchWorld => {
-  const { durationMinutes: _, capacity: __, query: ___, ...runtime } = row.runtime
+  const {
+    durationMinutes: _,
+    capacity: __,
+    query: ___,
+    idleStopMinutes: ____,
+    wakeOnAccess: _____,
+    ...runtime
+  } = row.runtime
+  const { durationMinutes, idleStopMinutes, wakeOnAccess } = spec
   const settings = serverSettings.parse(spec)
   const description = spec.description === (row.description ?? '') ? {} : { description: spec.description }
   return {
@@ -45,7 +54,7 @@ const toPatch = (row: WorldRow, spec: WorldSpec): PatchWorld => {
     ...settings,
     compute: { ...row.compute, ...settings.compute },
     networking: { ...settings.networking, scaling: { ...row.networking.scaling, profile: spec.scaling.profile } },
-    runtime: { ...runtime, ...settings.runtime, ...withDefined({ durationMinutes: spec.durationMinutes }) },
+    runtime: { ...runtime, ...settings.runtime, ...withDefined({ durationMinutes, idleStopMinutes, wakeOnAccess }) },
     admission: { policy: row.admission.policy, ...withDefined({ capacity: spec.runtime.capacity }) },
   }
 }
@@ -100,7 +109,10 @@ const queueColumns = ['queueQueued', 'queueActive', 'queueReported'] as const
 export type ObservedWorld = {
   /** The columns of the observed state, if some change. */
   readonly observed?: Partial<
-    Pick<WorldRow, 'phase' | 'statusMessage' | 'address' | 'conditions' | 'restarts' | (typeof queueColumns)[number]>
+    Pick<
+      WorldRow,
+      'phase' | 'statusMessage' | 'address' | 'conditions' | 'restarts' | 'idle' | (typeof queueColumns)[number]
+    >
   >
   /** The deployments in the status, newest first. Older open deployments of the world have ended. */
   readonly deployments: readonly WorldDeploymentStatus[]
@@ -128,6 +140,10 @@ const readQueue = ({ queue }: WorldStatus): Pick<WorldRow, (typeof queueColumns)
   return { queueQueued: queued, queueActive: active, queueReported: isEmpty ? null : reported }
 }
 
+/** Returns the sleep of a world. It outlives the loss of its resource, and with it of the run in the status. */
+const idleOf = (row: WorldRow, { idle, run }: WorldStatus): WorldRow['idle'] =>
+  idle ?? (run === undefined && isAsleep(row) ? row.idle : null)
+
 /** Reports whether the run of the row did not begin yet, so that the phase in the status is that of an earlier run. */
 const awaitsRun = ({ runId }: WorldRow, { spec, status }: Pick<World, 'spec' | 'status'>): boolean =>
   runId !== null && spec.runId === runId && status?.runId !== undefined && status.runId !== runId
@@ -154,7 +170,7 @@ const readState = (row: WorldRow, { metadata, spec, status }: World): ObservedWo
     statusMessage: status.message ?? '',
     address: addressOf(status),
     conditions: readConditions(status.conditions),
-    ...(isEarlier ? {} : readQueue(status)),
+    ...(isEarlier ? {} : { ...readQueue(status), idle: idleOf(row, status) }),
     // While a start waits, the status still has the last run.
     restarts: status.run !== undefined && status.run.id === row.runId ? status.run.restarts : row.restarts,
   })

@@ -7,6 +7,7 @@ import { explainStart, type StartFacts } from '#api/domain/worlds/startRules.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
 import type { WorldBots } from '#shared/domain/botUse.ts'
 import type { HostPorts } from '#shared/domain/hostPorts.ts'
+import { idleRule } from '#shared/domain/idle.ts'
 import { withDefined } from '#shared/optional.ts'
 import { type WorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
 import { type ScalingProfiles, scalingProfiles } from '#shared/scalingProfiles.ts'
@@ -72,7 +73,7 @@ const worldRules = (row: WorldSpec, build: Programmed, facts: WorldFacts): Rule<
     refuse: ({ scaling: { profile }, runtime: { capacity } }) => explainSizeEdit({ profile, capacity }, row, facts),
   },
   // Parts of two queries, or a part with defaults for the rest, would be a query that nobody wrote.
-  { fields: ['/runtime/query'], isWhole: true, refuse: () => undefined },
+  { fields: ['/runtime/query', '/idleStopMinutes'], isWhole: true, refuse: (edited) => refuseIdle(edited, facts) },
   { fields: ['/metadata'], refuse: (edited) => explainSpecBytes(edited, row) },
   { fields: ['/runtime/args'], refuse: (edited) => explainSpecBytes(edited, row) },
   // Last, so that a start is checked with the other edits.
@@ -91,9 +92,18 @@ export const refuseStart = (spec: WorldSpec, row: Programmed, facts: WorldFacts)
   if (typeof build === 'string') return toClause(build)
   const { profile } = spec.scaling
   const { strategy } = spec.networking
-  // The spec of a row with the build of its last run shows the image of that build. The next run may have none.
-  const image = build?.image ?? (hasBuild(row) ? row.program.image : spec.runtime.image)
-  return toClause(explainStart({ ...withDefined({ image }), profile, strategy }, facts)?.message)
+  const { query } = spec.runtime
+  const { idleStopMinutes } = spec
+  // The spec of a row with the build of its last run shows the program of that build. The next run may have none.
+  const { image, probes = true } = build ?? (hasBuild(row) ? row.program : spec.runtime)
+  const run = { profile, strategy, probes, ...withDefined({ image, query, idleStopMinutes }) }
+  return toClause(explainStart(run, facts)?.message)
+}
+
+/** Returns why the next run could not sleep as the spec says, as the end of a sentence, or undefined. */
+const refuseIdle = ({ idleStopMinutes, runtime }: WorldSpec, { build }: WorldFacts): string | undefined => {
+  if (build === null || typeof build === 'string') return undefined
+  return idleRule.isKept({ ...runtime, idleStopMinutes, probes: build.probes }) ? undefined : idleRule.message
 }
 
 const explainSizeEdit = (

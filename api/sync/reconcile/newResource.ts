@@ -29,7 +29,7 @@ export const isNewResource = (live: KubeObject): boolean =>
  * Reports whether the API made a resource, or has had a row for it. A revision is not such a mark: anyone may write one in the
  * spec of a new resource, and its row continues above it.
  */
-export const hasApiMarks = ({ metadata }: KubeObject): boolean =>
+export const hasApiMarks = ({ metadata }: Pick<KubeObject, 'metadata'>): boolean =>
   metadata.finalizers?.includes(apiFinalizer) === true || metadata.labels?.[labels.managedBy] === 'orrery-api'
 
 /** Adopts a resource that kubectl created in the namespace of an organization. The outcome is `alone` if it may not be adopted. */

@@ -37,6 +37,7 @@ export const recordDeployments = async (
     endedAt: toDate(run.endedAt),
     endReason: run.endReason ?? null,
     exitCode: run.exitCode ?? null,
+    wokenBy: null,
     restarts: run.restarts,
     capacity: scalingProfiles[run.profile].capacity,
     strategy: run.strategy,

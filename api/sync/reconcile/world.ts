@@ -1,10 +1,11 @@
 import { sql } from 'drizzle-orm'
 import { type Deletion, deleteWorldContents, markWorldDeleting, toDeletion } from '#api/domain/deletion/deletion.ts'
-import { lockLimits } from '#api/domain/organizations/organizations.ts'
+import { lockSettings } from '#api/domain/organizations/organizations.ts'
 import { ensureDefaultProject, findDefaultProject, lockProject } from '#api/domain/projects/projects.ts'
 import { recordTransition, recordWorldEvents, updateColumns, worldLock } from '#api/domain/worlds/change.ts'
 import { buildWorldRows } from '#api/domain/worlds/create.ts'
 import { observedEvents } from '#api/domain/worlds/eventDrafts.ts'
+import { withDefaultIdle } from '#api/domain/worlds/idle.ts'
 import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import { launchContexts, type PushedWorld, pushedColumns, type WorldRow, worlds } from '#api/domain/worlds/table.ts'
 import { checkWorldCount } from '#api/domain/worlds/worlds.ts'
@@ -30,7 +31,7 @@ import { labels } from '#shared/resources/group.ts'
 import { readWorld, type World, type WorldSpec } from '#shared/resources/world.ts'
 import { markBotsElsewhere, renameWorldOfBots } from './bots.ts'
 import type { Adapter, NewResource, NewRowDeps, ReconcileDeps } from './kind.ts'
-import { NotAdopted } from './newResource.ts'
+import { hasApiMarks, NotAdopted } from './newResource.ts'
 import { recordDeployments } from './reportedRun.ts'
 import { isSettled } from './syncedCondition.ts'
 import { editWorld, readFacts, type WorldIntent } from './worldEdits.ts'
@@ -159,9 +160,9 @@ const insertNewWorld = async (
   { organizationId, metadata, spec }: NewResource<WorldTypes>,
 ): Promise<WorldRow> => {
   const now = new Date(deps.clock.now())
-  const lockOrganization = () => lockLimits({ organizationId, defaultLimits: deps.defaultLimits }, tx)
+  const lockOrganization = () => lockSettings({ organizationId, defaultLimits: deps.defaultLimits }, tx)
   const projectId = await findProject(deps, tx, { organizationId, metadata, now, lockOrganization })
-  const limits = await lockOrganization()
+  const { limits, idleStopMinutes } = await lockOrganization()
   await checkWorldCount(tx, organizationId, limits)
   const { world, launchContext } = buildWorldRows(
     createWorldBody.parse({ name: nameOf(spec.displayName, metadata.name), transient: false }),
@@ -174,12 +175,20 @@ const insertNewWorld = async (
       metadata,
     },
   )
-  const [row] = await tx.insert(worlds).values(world).returning()
+  const { runtime } = world
+  const hasDefault = spec.idleStopMinutes === undefined && !hasApiMarks({ metadata })
+  const programmed = { program: spec.runtime, resolvedBuild: null, runtime: { ...runtime, ...pickQuery(spec) } }
+  const idle = hasDefault ? withDefaultIdle(programmed, idleStopMinutes).idleStopMinutes : undefined
+  const values = { ...world, runtime: { ...runtime, ...withDefined({ idleStopMinutes: idle }) } }
+  const [row] = await tx.insert(worlds).values(values).returning()
   if (row === undefined) throw new Error('Postgres returned no row.')
   await tx.insert(launchContexts).values(launchContext)
-  const { revision: _, ...applied } = desiredSpec(row)
+  // The base lacks the default of the organization, so that the resource gets it.
+  const { revision: _, ...applied } = desiredSpec({ ...row, runtime })
   return { ...row, applied }
 }
+
+const pickQuery = ({ runtime: { query } }: WorldSpec) => withDefined({ query })
 
 /** Returns the name that REST shows: the display name, or else the name of the resource. */
 const nameOf = (displayName: string, resourceName: string): string =>

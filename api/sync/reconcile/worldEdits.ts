@@ -1,16 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import { eq } from 'drizzle-orm'
 import { readWorldBots } from '#api/domain/bots/live.ts'
-import { resolveBuild } from '#api/domain/builds/builds.ts'
-import { hasNewPlace, toMoveColumns } from '#api/domain/worlds/move.ts'
+import { findBuild } from '#api/domain/builds/builds.ts'
+import { hasNewPlace, movesAtOnce, toMoveColumns } from '#api/domain/worlds/move.ts'
 import { readStartFacts, type StartDeps } from '#api/domain/worlds/start.ts'
 import { launchContexts, type WorldRow } from '#api/domain/worlds/table.ts'
 import { toStart, toStop, toWait, type WorldChange } from '#api/domain/worlds/transitions.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
-import { Problem } from '#api/platform/http/problem.ts'
 import { toWorldColumns, type WorldEdit } from '#api/sync/merge/world.ts'
 import type { WorldFacts } from '#api/sync/merge/worldRules.ts'
-import { isRunning } from '#shared/domain/phases.ts'
 import type { ReconcileDeps } from './kind.ts'
 
 /** Reads what the rules for edits depend on. It locks the organization's row, after the world's. */
@@ -19,7 +17,7 @@ export const readFacts = async (
   tx: Transaction,
   row: WorldRow,
 ): Promise<WorldFacts> => {
-  const build = await findBuild(tx, row)
+  const build = await findBuild(tx, row.organizationId, row.runtime.build)
   return {
     ...(await readStartFacts(deps, tx, row, { now: new Date(deps.clock.now()) })),
     build,
@@ -27,15 +25,6 @@ export const readFacts = async (
     profiles: deps.profiles,
     hostPorts: deps.hostPorts,
     hasCluster: (place) => deps.clusterOf(place) !== undefined,
-  }
-}
-
-const findBuild = async (tx: Transaction, { organizationId, runtime }: WorldRow): Promise<WorldFacts['build']> => {
-  try {
-    return await resolveBuild(tx, organizationId, runtime.build)
-  } catch (error) {
-    if (error instanceof Problem) return error.message
-    throw error
   }
 }
 
@@ -63,7 +52,7 @@ export const editWorld = async (
 
 /** Reports whether an edit moves a world to another place now: a start after the place changed, or a new place without a run. */
 const isMoved = (row: WorldRow, edited: WorldRow, { state }: WorldEdit): boolean =>
-  state === 'Running' ? hasNewPlace(edited) : !isRunning(row) && !isDeepStrictEqual(row.compute, edited.compute)
+  state === 'Running' ? hasNewPlace(edited) : movesAtOnce(row) && !isDeepStrictEqual(row.compute, edited.compute)
 
 const toTransition = (
   { newId, clusterOf }: EditDeps,

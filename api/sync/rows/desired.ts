@@ -88,7 +88,11 @@ export const desiredSpec = (row: PushedWorld): WorldSpec => {
       : { runId: row.runId, startedAt: row.startedAt.toISOString() }),
     revision: row.revision,
     transient: row.transient,
-    ...withDefined({ durationMinutes: row.runtime.durationMinutes }),
+    ...withDefined({
+      durationMinutes: row.runtime.durationMinutes,
+      idleStopMinutes: row.runtime.idleStopMinutes,
+      wakeOnAccess: row.runtime.wakeOnAccess,
+    }),
     scaling: { profile: row.networking.scaling.profile },
     ...settings,
     runtime: { ...programOf(row), ...settings.runtime, capacity: row.admission.capacity },

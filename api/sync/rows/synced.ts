@@ -213,10 +213,17 @@ export const appliedRows = (db: Database, kind: Kind, cluster: string): Promise<
     )
 }
 
-/** Clears the recorded resource of a row, so that the next push recreates it. */
+/**
+ * Clears the recorded resource of a row, so that the next push recreates it. Without the grant of its last run, a world that sleeps
+ * goes on to sleep: the new resource has no status that says that the run ended.
+ */
 export const forgetResource = async (tx: Transaction, kind: Kind, id: string): Promise<void> => {
   await tx.execute(sql`
     update ${tables[kind]} set applied = null, applied_resource_version = null, resource_uid = null where id = ${id}`)
+  if (kind !== 'world') return
+  await tx.execute(sql`
+    update worlds set granted = null
+    where id = ${id} and state = 'Running' and phase = 'Stopped' and idle ->> 'asleepSince' is not null`)
 }
 
 /**

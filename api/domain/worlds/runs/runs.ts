@@ -15,8 +15,14 @@ const maxDeployments = 1_000
 /**
  * Adds the deployment of a run that starts now, in the transaction of the start. The operator's report completes it. The
  * deployments of runs without a pod end, and the oldest above `maxDeployments` are deleted. `row` is the row after the start.
+ * `wokenBy` is the caller who woke the world for it.
  */
-export const recordStart = async (tx: Transaction, row: WorldRow, now: Date): Promise<void> => {
+export const recordStart = async (
+  tx: Transaction,
+  row: WorldRow,
+  now: Date,
+  wokenBy: string | null = null,
+): Promise<void> => {
   if (row.runId === null) throw new Error('A world without a run cannot have started.')
   const started: DeploymentRow = {
     id: deploymentIdOfRun(row.runId),
@@ -38,6 +44,7 @@ export const recordStart = async (tx: Transaction, row: WorldRow, now: Date): Pr
     endedAt: null,
     endReason: null,
     exitCode: null,
+    wokenBy,
     restarts: 0,
     createdAt: now,
     updatedAt: now,

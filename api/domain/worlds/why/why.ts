@@ -7,12 +7,14 @@ import { whereWorld } from '#api/domain/worlds/worlds.ts'
 import { runScan } from '#api/platform/database/readPage.ts'
 import { optional } from '#api/platform/http/fields.ts'
 import { notFound } from '#api/platform/http/problem.ts'
+import { isAsleep } from '#shared/domain/idle.ts'
 import { findCause, isTrouble } from '#shared/why/cause.ts'
 import { explainWorld, maxOthers, type WhyRun } from '#shared/why/why.ts'
 import { findLargerProfile, unlessRefused } from './facts.ts'
 import type { WhyAnswer } from './schema.ts'
 
-const shown = { name: worlds.name, phase: worlds.phase, conditions: worlds.conditions, networking: worlds.networking }
+const { name, state, phase, idle, conditions, runtime } = worlds
+const shown = { name, state, phase, idle, conditions, runtime, networking: worlds.networking }
 const { runId, restarts, exitCode, startedAt, endedAt, networking } = deployments
 
 /** Explains the state of a world in a sentence. Throws a 404 if the scope has none with this id. */
@@ -32,6 +34,7 @@ export const explainWorldState = async (ctx: Context, worldId: string): Promise<
   const facts = {
     ...world,
     ...optional('run', run && toRun(run)),
+    ...(isAsleep(world) && { sleep: { wakesOnAccess: world.runtime.wakeOnAccess === 'Access' } }),
     ...(larger !== undefined && { largerProfile: larger }),
     ...optional('others', others),
   }

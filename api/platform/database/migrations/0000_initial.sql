@@ -12,6 +12,7 @@ CREATE TABLE "organizations" (
 	"website_info" jsonb,
 	"features" jsonb NOT NULL,
 	"legal_policies" jsonb,
+	"idle_stop_minutes" integer,
 	"has_event_enabled" boolean DEFAULT false NOT NULL,
 	"limits" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"group_mappings" jsonb DEFAULT '[]'::jsonb NOT NULL,
@@ -134,6 +135,7 @@ CREATE TABLE "worlds" (
 	"queue_queued" integer,
 	"queue_active" integer,
 	"queue_reported" jsonb,
+	"idle" jsonb,
 	"restarts" integer DEFAULT 0 NOT NULL,
 	"followed_version" timestamp (3) with time zone DEFAULT now() NOT NULL,
 	"cluster" text DEFAULT 'default' NOT NULL,
@@ -201,12 +203,14 @@ CREATE TABLE "deployments" (
 	"ended_at" timestamp (3) with time zone,
 	"end_reason" text,
 	"exit_code" integer,
+	"woken_by" text,
 	"restarts" integer DEFAULT 0 NOT NULL,
 	"created_at" timestamp (3) with time zone NOT NULL,
 	"updated_at" timestamp (3) with time zone NOT NULL
 );--> statement-breakpoint
 ALTER TABLE "deployments" ADD CONSTRAINT "deployments_organization_id_project_id_world_id_worlds_organization_id_project_id_id_fk" FOREIGN KEY ("organization_id","project_id","world_id") REFERENCES "public"."worlds"("organization_id","project_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "deployments_world_id_created_at_id_index" ON "deployments" USING btree ("world_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "woken_deployments" ON "deployments" USING btree ("woken_by","created_at") WHERE "deployments"."woken_by" is not null;--> statement-breakpoint
 CREATE INDEX "open_deployments" ON "deployments" USING btree ("organization_id") WHERE "deployments"."status" not in ('Stopped', 'Error');--> statement-breakpoint
 
 CREATE TABLE "deployment_logs" (
@@ -546,10 +550,10 @@ CREATE TRIGGER realtime_world_made BEFORE INSERT ON "worlds"
 -- restoration are recorded; changes of a deleted world are not.
 CREATE TRIGGER realtime_world_changed BEFORE UPDATE ON "worlds" FOR EACH ROW
 	WHEN ((OLD.deleting_at IS NULL OR NEW.deleting_at IS NULL) AND (
-		OLD.phase, OLD.status_message, OLD.address, OLD.conditions, OLD.started_at, OLD.run_id, OLD.resolved_build,
+		OLD.phase, OLD.status_message, OLD.address, OLD.idle, OLD.conditions, OLD.started_at, OLD.run_id, OLD.resolved_build,
 		OLD.started_with, OLD.waits_for, OLD.runtime, OLD.networking, OLD.admission, OLD.compute, OLD.name, OLD.deleting_at
 	) IS DISTINCT FROM (
-		NEW.phase, NEW.status_message, NEW.address, NEW.conditions, NEW.started_at, NEW.run_id, NEW.resolved_build,
+		NEW.phase, NEW.status_message, NEW.address, NEW.idle, NEW.conditions, NEW.started_at, NEW.run_id, NEW.resolved_build,
 		NEW.started_with, NEW.waits_for, NEW.runtime, NEW.networking, NEW.admission, NEW.compute, NEW.name, NEW.deleting_at
 	)) EXECUTE FUNCTION realtime_record_world();--> statement-breakpoint
 -- The feed shows labels too. They are large, so only a statement that sets them compares them. The trigger above comes first, and a change
