@@ -46,7 +46,7 @@ export const createActions = ({ client, worldId, etag, version, runId, read, loa
   const request = (kind: ActionKind): Promise<unknown> => {
     const { operationId, isConditional } = actions[kind]
     const input = { params: { worldId }, signal: ended.signal }
-    if (operationId === 'restoreWorld') return client.restoreWorld(input)
+    if (operationId === 'restoreWorld' || operationId === 'wakeWorld') return client[operationId](input)
     if (!isConditional || etag.peek() === '') return client[operationId](input)
     return unlessOutdated(kind, () => client[operationId]({ ...input, headers: { 'if-match': etag.peek() } }))
   }

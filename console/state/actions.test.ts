@@ -1,20 +1,34 @@
 import { describe, expect, test } from 'vitest'
-import { type ActionKind, actions, delayOfRestore, isShown, nameEdit, offersIn, type Seen } from './actions.ts'
+import type { World } from '#client/operations.ts'
+import {
+  type ActionKind,
+  type ActionPhase,
+  actionPhaseOf,
+  actions,
+  delayOfRestore,
+  isShown,
+  nameEdit,
+  offersIn,
+  type Seen,
+} from './actions.ts'
 import type { Phase } from './row.ts'
+import { aWorld } from './settings/testing/world.ts'
 
 describe('a world', () => {
-  test.each<[Phase, ActionKind[]]>([
+  test.each<[ActionPhase, ActionKind[]]>([
     ['Inactive', ['start', 'delete']],
     ['Starting', ['restart', 'stop', 'delete']],
     ['Active', ['restart', 'stop', 'delete']],
     ['Stopped', ['start', 'delete']],
     ['Error', ['start', 'delete']],
+    ['Asleep', ['start', 'wake', 'stop', 'delete']],
   ])('that is %s can be %j', (phase, kinds) => {
     expect(offersIn(phase, []).map(({ kind }) => kind)).toEqual(kinds)
   })
 
-  test.each<[string, Phase, string[], ActionKind[]]>([
+  test.each<[string, ActionPhase, string[], ActionKind[]]>([
     ['a start of a failed world', 'Error', ['start', 'readLog'], ['start']],
+    ['a start or a wake of a world that sleeps', 'Asleep', ['start'], ['start', 'wake']],
     ['no start before an edit', 'Error', ['edit', 'start', 'readLog'], []],
     ['a restart of a world that runs', 'Active', ['readLog', 'restart'], ['restart']],
     ['no restart before an edit', 'Active', ['edit', 'restart'], []],
@@ -27,6 +41,27 @@ describe('a world', () => {
   })
 })
 
+const asleepSince = '2026-11-01T00:00:00.000Z'
+test.each<[string, Phase, World['status']['idle'], 'Never' | 'Access' | undefined, ActionPhase]>([
+  ['can be woken', 'Stopped', { asleepSince }, 'Access', 'Asleep'],
+  ['is started if it may not be woken', 'Stopped', { asleepSince }, 'Never', 'Stopped'],
+  ['is started if it does not say that it may be woken', 'Stopped', { asleepSince }, undefined, 'Stopped'],
+  ['runs in the newer feed', 'Starting', { asleepSince }, 'Access', 'Starting'],
+])('a world that sleeps %s', (_, phase, idle, wakeOnAccess, expected) => {
+  const { status, runtime } = aWorld()
+  const world = {
+    status: { ...status, ...(idle && { idle }) },
+    runtime: { ...runtime, ...(wakeOnAccess && { wakeOnAccess }) },
+  }
+  expect(actionPhaseOf(phase, world)).toBe(expected)
+})
+
+test('a world that was stopped otherwise does not sleep', () => {
+  const { status, runtime } = aWorld()
+  expect(actionPhaseOf('Stopped', { status, runtime: { ...runtime, wakeOnAccess: 'Access' } })).toBe('Stopped')
+  expect(actionPhaseOf('Stopped', undefined)).toBe('Stopped')
+})
+
 test('an edit is named by what it chooses', () => {
   const profile = 'networking.scaling.profile'
   expect(nameEdit(profile, 'OutOfMemory')).toBe('Choose a larger profile')
@@ -35,9 +70,9 @@ test('an edit is named by what it chooses', () => {
   expect(nameEdit('toString', 'Novel')).toBe('Edit the settings')
 })
 
-test('only a stop and a restore happen whatever others have done meanwhile', () => {
+test('only a wake, a stop and a restore happen whatever others have done meanwhile', () => {
   const kinds = Object.entries(actions).filter(([, { isConditional }]) => !isConditional)
-  expect(kinds.map(([kind]) => kind)).toEqual(['stop', 'restore'])
+  expect(kinds.map(([kind]) => kind)).toEqual(['wake', 'stop', 'restore'])
 })
 
 const seen = (version: string, etag = ''): Seen => ({ version, etag })

@@ -1,13 +1,14 @@
+import type { World } from '#client/operations.ts'
 import type { editedFields } from '#shared/why/reasons.ts'
 import type { Phase } from './row.ts'
 import type { Failure } from './texts.ts'
 
 /** The actions on a world that the page does itself. */
-export type ActionKind = 'start' | 'stop' | 'restart' | 'delete' | 'restore'
+export type ActionKind = 'start' | 'wake' | 'stop' | 'restart' | 'delete' | 'restore'
 
 type Action = {
   readonly label: string
-  readonly operationId: 'startWorld' | 'stopWorld' | 'deleteWorld' | 'restoreWorld'
+  readonly operationId: 'startWorld' | 'wakeWorld' | 'stopWorld' | 'deleteWorld' | 'restoreWorld'
   /** The text from the click until the page shows the effect. */
   readonly progress: string
   /** The request is refused if the world was started or stopped after the page read it. */
@@ -16,22 +17,35 @@ type Action = {
 
 /**
  * A start ends the present run, and a deletion ends the world. Both would undo a start or stop by another user that the page does not show
- * yet, so they are conditional. A stop is never refused: a second stop does no harm, and it may be urgent.
+ * yet, so they are conditional. A stop is never refused: a second stop does no harm, and it may be urgent. A wake of a world that does not
+ * sleep changes nothing.
  */
 export const actions: Readonly<Record<ActionKind, Action>> = {
   start: { label: 'Start', operationId: 'startWorld', progress: 'Starting', isConditional: true },
+  wake: { label: 'Wake', operationId: 'wakeWorld', progress: 'Waking', isConditional: false },
   restart: { label: 'Restart', operationId: 'startWorld', progress: 'Restarting', isConditional: true },
   stop: { label: 'Stop', operationId: 'stopWorld', progress: 'Stopping', isConditional: false },
   delete: { label: 'Delete', operationId: 'deleteWorld', progress: 'Deleting', isConditional: true },
   restore: { label: 'Undo the deletion', operationId: 'restoreWorld', progress: 'Restoring', isConditional: false },
 }
 
-const kindsIn: Readonly<Record<Phase, readonly ActionKind[]>> = {
+/** The phase of a world as it decides about the actions. Asleep is Stopped in a world that sleeps and that its users may wake. */
+export type ActionPhase = Phase | 'Asleep'
+
+/** Returns the phase for the actions. `phase` may be newer than the world, as it was read. */
+export const actionPhaseOf = (phase: Phase, world: Pick<World, 'status' | 'runtime'> | undefined): ActionPhase => {
+  const isAsleep = phase === 'Stopped' && world?.status.idle?.asleepSince !== undefined
+  return isAsleep && world.runtime.wakeOnAccess === 'Access' ? 'Asleep' : phase
+}
+
+// A stop keeps users from waking the world. A start needs more rights than a wake, but fewer wakes are permitted in a minute.
+const kindsIn: Readonly<Record<ActionPhase, readonly ActionKind[]>> = {
   Inactive: ['start', 'delete'],
   Starting: ['restart', 'stop', 'delete'],
   Active: ['restart', 'stop', 'delete'],
   Stopped: ['start', 'delete'],
   Error: ['start', 'delete'],
+  Asleep: ['start', 'wake', 'stop', 'delete'],
 }
 
 /** Reports whether an action of an explanation is a button, so that nothing else shows it. */
@@ -56,13 +70,13 @@ export type Offer = { readonly kind: ActionKind; readonly isAdvised: boolean }
 
 /**
  * Returns the actions that a phase permits. The phase is newer than the explanation, so the explanation only says which of them help.
- * A start and a restart are the same request. Neither helps before an edit that is advised.
+ * A start and a restart are the same request, and a wake is a start too. None helps before an edit that is advised.
  */
-export const offersIn = (phase: Phase, advised: readonly string[]): readonly Offer[] => {
+export const offersIn = (phase: ActionPhase, advised: readonly string[]): readonly Offer[] => {
   const isRun = !advised.includes('edit') && (advised.includes('start') || advised.includes('restart'))
   return kindsIn[phase].map((kind) => ({
     kind,
-    isAdvised: kind === 'start' || kind === 'restart' ? isRun : advised.includes(kind),
+    isAdvised: ['start', 'restart', 'wake'].includes(kind) ? isRun : advised.includes(kind),
   }))
 }
 

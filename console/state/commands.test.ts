@@ -21,6 +21,13 @@ await client.startWorld({ params: { worldId: 'wld-1' } })`,
   })
 })
 
+test('wakes a world with its own request, and with kubectl as a start', () => {
+  const { curl, kubectl, TypeScript } = commandsFor('wake', target)
+  expect(curl).toMatch(/^curl -X POST .*worlds\/wld-1\/wake\/"$/s)
+  expect(kubectl).toBe(commandsFor('start', target).kubectl)
+  expect(TypeScript).toContain("client.wakeWorld({ params: { worldId: 'wld-1' } })")
+})
+
 test('stops a world with one patch', () => {
   const { curl, kubectl } = commandsFor('stop', target)
   expect(curl).toContain('/stop/"')

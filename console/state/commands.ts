@@ -4,7 +4,7 @@ export type Commands = { readonly curl: string; readonly kubectl: string; readon
 type Target = { readonly organizationId: string; readonly projectId: string; readonly worldId: string }
 
 /** The actions that are shown as commands. */
-export const commandKinds = ['start', 'stop', 'restart', 'edit', 'delete'] as const
+export const commandKinds = ['start', 'wake', 'stop', 'restart', 'edit', 'delete'] as const
 export type CommandKind = (typeof commandKinds)[number]
 
 /** An edit of a field, such as `networking.scaling.profile`. The user chooses the value if it is absent. */
@@ -31,6 +31,7 @@ const curlFor = (kind: CommandKind, { organizationId, projectId, worldId }: Targ
   const json = ['-H "content-type: application/json"', `-d '${bodyFor(edit)}'`]
   const requests: Readonly<Record<CommandKind, readonly string[]>> = {
     start: ['curl -X POST', ...headers, `"${path}start/"`],
+    wake: ['curl -X POST', ...headers, `"${path}wake/"`],
     restart: ['curl -X POST', ...headers, `"${path}start/"`],
     stop: ['curl -X POST', ...headers, `"${path}stop/"`],
     edit: ['curl -X PATCH', ...headers, ...json, `"${path}"`],
@@ -41,7 +42,8 @@ const curlFor = (kind: CommandKind, { organizationId, projectId, worldId }: Targ
 
 /**
  * The label finds the resource whatever its name and the prefix of the namespaces. A start replaces the run, whatever its state: in
- * the resource only a change of the state starts a run. The API takes the grant away when it has read Stopped, and Running follows.
+ * the resource only a change of the state starts a run. The API takes the grant away when it has read Stopped, and Running follows. A
+ * wake is a start too: the state of a world that sleeps is Running.
  */
 const kubectlFor = (kind: CommandKind, { worldId }: Target): string => {
   const columns = 'custom-columns=:metadata.namespace,:metadata.name'
@@ -58,6 +60,7 @@ const kubectlFor = (kind: CommandKind, { worldId }: Target): string => {
 /** The method of the client. A start and a restart are the same operation. */
 const methods: Readonly<Record<CommandKind, string>> = {
   start: 'startWorld',
+  wake: 'wakeWorld',
   stop: 'stopWorld',
   restart: 'startWorld',
   edit: 'patchWorld',

@@ -43,6 +43,7 @@ test('offers the pages of the organization and the tabs and actions of the prese
 
 test('offers the actions that the phase permits', () => {
   expect(shown('', { world: { ...world, phase: 'Stopped' } }).Actions).toEqual(['Start'])
+  expect(shown('', { world: { ...world, phase: 'Asleep' } }).Actions).toEqual(['Start', 'Wake', 'Stop'])
 })
 
 test('offers no page of an organization before one is chosen', () => {

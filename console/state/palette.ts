@@ -1,5 +1,5 @@
 import type { OperationId } from '#client/types.ts'
-import { type ActionKind, actions, offersIn } from './actions.ts'
+import { type ActionKind, type ActionPhase, actions, offersIn } from './actions.ts'
 import { termsOf } from './filter.ts'
 import { type Candidate, findWorlds, nowhere, rankOf, wordsOf } from './findWorlds.ts'
 import { formatCount } from './format.ts'
@@ -40,7 +40,12 @@ export type Offered = {
   readonly fleetProject: string
   /** The world of the page behind the palette. Without a phase, it has no actions. */
   readonly world:
-    | { readonly id: string; readonly projectId: string; readonly name: string; readonly phase: Phase | undefined }
+    | {
+        readonly id: string
+        readonly projectId: string
+        readonly name: string
+        readonly phase: ActionPhase | undefined
+      }
     | undefined
   /** True while the page does not show the effect of the last action. */
   readonly isActing: boolean

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { World } from '#client/operations.ts'
-import { reportOf } from './server.ts'
+import { describeAwake, reportOf } from './server.ts'
 import { aWorld } from './settings/testing/world.ts'
 import { aRow } from './testing/row.ts'
 
@@ -48,4 +48,12 @@ test('version and map are those of the fleet, else those of the world, else empt
   })
   expect(reportOf(world, aRow())).toMatchObject({ version: '1.21', map: 'de_dust2' })
   expect(reportOf(aWorld(), undefined)).toEqual({ players: '0 of 30', version: '', map: '' })
+})
+
+test('what keeps a run awake is said in words, that of a newer API by its name', () => {
+  expect(['Players', 'UnknownCounts', 'toString'].map(describeAwake)).toEqual([
+    'kept awake by players',
+    'kept awake because the server does not report its players',
+    'kept awake by toString',
+  ])
 })

@@ -6,6 +6,19 @@ import { playersOf } from './sort.ts'
 /** The report of the server of a world on itself, in words. A part that it does not report is empty. */
 export type ServerReport = { readonly players: string; readonly version: string; readonly map: string }
 
+type AwakeReason = NonNullable<NonNullable<World['status']['idle']>['keptAwakeBy']>
+
+const awakeWords: Readonly<Record<AwakeReason, string>> = {
+  Players: 'kept awake by players',
+  WaitingPlayers: 'kept awake by players who wait',
+  Bots: 'kept awake by bots',
+  UnknownCounts: 'kept awake because the server does not report its players',
+}
+
+/** Returns what keeps the run of a world awake, in words. A newer API may have other reasons. */
+export const describeAwake = (reason: string): string =>
+  Object.hasOwn(awakeWords, reason) ? awakeWords[reason as AwakeReason] : `kept awake by ${reason}`
+
 type Read = Pick<World, 'status' | 'queueState' | 'admission'>
 
 /**

@@ -28,6 +28,7 @@ test.each([
   [409, 'limit_reached', /limit of the organization/, /Stop or delete/],
   [412, 'precondition_failed', /Somebody else/, /Nothing was saved/],
   [422, 'build_unresolved', /build cannot be resolved/, /channel and a tag/],
+  [422, 'sleep_unsupported', /does not report its players/, /query/],
   [422, 'unknown', /input is not valid/, /Correct/],
   [429, 'rate_limited', /Too many requests/, /Wait a moment/],
   [502, 'unknown', /not available/, /Try again/],

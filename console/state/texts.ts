@@ -49,6 +49,10 @@ const textsByCode: Readonly<Record<string, Text>> = {
     title: 'The build cannot be resolved',
     remedy: 'Choose a channel and a tag that have a build, or upload one.',
   },
+  sleep_unsupported: {
+    title: 'The server does not report its players',
+    remedy: 'Choose a query in the settings, or empty Sleep after.',
+  },
 }
 
 const textsByStatus: Readonly<Record<number, Text>> = {

@@ -2,7 +2,6 @@ import type { ComponentChildren } from 'preact'
 import { type ActionKind, actions, explainNoUndo, nameEdit, offersIn, restoredState } from '#console/state/actions.ts'
 import { commandKinds, valueIn } from '#console/state/commands.ts'
 import { refusalOf } from '#console/state/rights.ts'
-import { rowOf } from '../../live/fleet.ts'
 import { hrefOf } from '../../live/location.ts'
 import { advised as advisedSetting } from '../../live/settings.ts'
 import type { Why } from '../../live/world.ts'
@@ -34,7 +33,7 @@ export const ActionBar = ({
   readonly children: ComponentChildren
 }) => {
   const { actions: advice = [], reason = '', remedy = '' } = why ?? {}
-  const phase = rowOf(page.worldId)?.phase ?? page.world.slot.value.value?.status.phase
+  const phase = page.phase()
   if (phase === undefined) return null
   const offers = offersIn(
     phase,

@@ -4,6 +4,7 @@ import type { PageState } from './page.ts'
 
 const names: Readonly<Record<CommandKind, string>> = {
   start: 'Start',
+  wake: 'Wake',
   stop: 'Stop',
   restart: 'Restart',
   edit: 'Edit',

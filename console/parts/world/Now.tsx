@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import type { BotDeployment, PortAddress, World } from '#client/operations.ts'
+import { endMsOf, idleIn } from '#console/state/ends.ts'
 import { formatAge, formatCount } from '#console/state/format.ts'
 import { safeLink } from '#console/state/link.ts'
 import type { Condition } from '#console/state/row.ts'
-import { reportOf } from '#console/state/server.ts'
+import { describeAwake, reportOf } from '#console/state/server.ts'
 import { toVisible } from '#console/state/visible.ts'
 import { now, rowOf } from '../../live/fleet.ts'
 import { Age, CopyButton, Loaded, Said, Scrolled, Time } from '../pieces.tsx'
@@ -90,6 +91,7 @@ const Facts = ({ world }: { readonly world: World }) => {
         <Reported name="Version of the server" text={reported.version} />
         <Reported name="Map of the server" text={reported.map} />
         <Duration world={world} />
+        <Sleep world={world} />
         <Fact name="Created">
           <Time at={world.createdAt} />
         </Fact>
@@ -121,12 +123,11 @@ const buildOf = ({ status: { resolvedBuild }, runtime: { build } }: World): stri
 }
 
 /** The end of the run, and whether the world goes with it. */
-const Duration = ({ world: { runtime, status, transient } }: { readonly world: World }) => {
-  const { durationMinutes } = runtime
-  const isRunning = ['Starting', 'Active', 'Error'].includes(status.phase)
+const Duration = ({ world }: { readonly world: World }) => {
+  const { transient } = world
+  const { durationMinutes } = world.runtime
   if (durationMinutes === undefined) return transient ? <Fact name="Transient">Yes, without a duration</Fact> : null
-  const endMs =
-    status.startedAt === undefined || !isRunning ? undefined : Date.parse(status.startedAt) + durationMinutes * 60_000
+  const endMs = endMsOf(world)
   return (
     <Fact name="Duration">
       {formatCount(durationMinutes)} min
@@ -137,6 +138,35 @@ const Duration = ({ world: { runtime, status, transient } }: { readonly world: W
         </>
       )}
       {transient && <>; the world is deleted then</>}
+    </Fact>
+  )
+}
+
+/** The time after which the world sleeps, and whether it sleeps, will sleep or is kept awake. */
+const Sleep = ({ world: { documentId, runtime, status } }: { readonly world: World }) => {
+  const { idleStopMinutes, wakeOnAccess } = runtime
+  // The feed is newer: the world may have been started or stopped.
+  const { sleepsAt, keptAwakeBy, asleepSince } = idleIn(rowOf(documentId)?.phase ?? status.phase, status.idle)
+  if (idleStopMinutes === undefined && asleepSince === undefined) return null
+  return (
+    <Fact name="Sleep">
+      {asleepSince !== undefined ? (
+        <>
+          Asleep since <Time at={asleepSince} />
+        </>
+      ) : (
+        <>After {formatCount(idleStopMinutes ?? 0)} min without players</>
+      )}
+      {sleepsAt !== undefined && (
+        <>
+          , sleeps at <Time at={sleepsAt} />
+          {Date.parse(sleepsAt) > now.value && (
+            <span class="muted"> (in {formatAge(Date.parse(sleepsAt) - now.value)})</span>
+          )}
+        </>
+      )}
+      {keptAwakeBy !== undefined && <>, {describeAwake(keptAwakeBy)}</>}
+      {wakeOnAccess === 'Access' && <>; users who may enter wake the world</>}
     </Fact>
   )
 }

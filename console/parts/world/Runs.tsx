@@ -10,6 +10,7 @@ import type { PageState } from './page.ts'
 const endTexts: Readonly<Record<NonNullable<WorldDeployment['endReason']>, string>> = {
   Stopped: 'Stopped by a user',
   Expired: 'Its duration was over',
+  Idle: 'Nobody was in it',
   Completed: 'The server exited with code 0',
   StartDeadline: 'Not ready in time',
   RestartBudget: 'Failed too often',
@@ -81,8 +82,13 @@ const Row = ({ run }: { readonly run: WorldDeployment }) => (
         Log
       </a>
     </td>
-    <td>
+    <td class="run-requested">
       <Time at={run.createdAt} />
+      {run.wokenBy !== undefined && (
+        <span class="muted small">
+          Woken by <Said text={run.wokenBy} />
+        </span>
+      )}
     </td>
     <td>
       <Time at={run.startedAt} isTimeAlone />

@@ -1,7 +1,7 @@
 import { computed, effect, type ReadonlySignal, signal } from '@preact/signals'
 import { useLayoutEffect, useState } from 'preact/hooks'
 import type { World } from '#client/operations.ts'
-import type { Phase } from '#console/state/row.ts'
+import { type ActionPhase, actionPhaseOf } from '#console/state/actions.ts'
 import type { Existence } from '#console/state/worldLoad.ts'
 import { existenceOf } from '#console/state/worldLoad.ts'
 import { type Actions, createActions } from '../../live/actions.ts'
@@ -27,6 +27,8 @@ export type PageState = {
   readonly world: Loader<World>
   readonly why: Loader<Why>
   readonly existence: ReadonlySignal<Existence>
+  /** Returns the phase that the page shows. Undefined while it is unknown, and for a deleted world. Follows the signals that it reads. */
+  readonly phase: () => ActionPhase | undefined
 }
 
 /** Returns the state of the page of a world, which loads while the component is mounted. */
@@ -59,8 +61,11 @@ export const usePage = ({
       read: reads.world,
       load: world.load,
     })
-    const phase = (): Phase | undefined =>
-      existence.value === 'deleted' ? undefined : (rowOf(worldId)?.phase ?? world.slot.value.value?.status.phase)
+    const phase = (): ActionPhase | undefined => {
+      const { value } = world.slot.value
+      const shown = rowOf(worldId)?.phase ?? value?.status.phase
+      return existence.value === 'deleted' || shown === undefined ? undefined : actionPhaseOf(shown, value)
+    }
     const use = createUseReader({
       client,
       worldId,
@@ -79,6 +84,7 @@ export const usePage = ({
       world,
       why,
       existence,
+      phase,
     }
     const shown = { worldId, actions, phase }
     const start = (): (() => void) => {

@@ -30,6 +30,56 @@ test.each([
   expect(acts('runtime.durationMinutes', text, { transient })).toEqual({ text: said, isWarning: false })
 })
 
+const since = (idle: World['status']['idle']): Partial<World> => ({
+  status: { ...aWorld().status, phase: 'Active', ...(idle && { idle }) },
+})
+test.each([
+  [
+    '60',
+    { since: '2026-11-01T01:30:00.000Z' },
+    'Nobody was in the world for 1 h 30 min: the present run ends at once',
+    true,
+  ],
+  [
+    '90',
+    { since: '2026-11-01T01:30:00.000Z' },
+    'Nobody was in the world for 1 h 30 min: the present run ends at once',
+    true,
+  ],
+  [
+    '100',
+    { since: '2026-11-01T01:30:00.000Z' },
+    'At once: the present run ends in 10 min unless somebody comes',
+    false,
+  ],
+  ['15', { keptAwakeBy: 'Players' }, 'At once: the present run ends after 15 min without players', false],
+  ['15', { keptAwakeBy: 'WaitingPlayers' }, 'At once: the present run ends after 15 min without players', false],
+  ['15', { keptAwakeBy: 'Bots' }, 'At once: the present run is kept awake by bots', false],
+  [
+    '15',
+    { keptAwakeBy: 'UnknownCounts' },
+    'At once: the present run is kept awake because the server does not report its players',
+    false,
+  ],
+  ['15', undefined, 'At once: the present run ends after 15 min without players', false],
+  ['', { since: '2026-11-01T01:30:00.000Z' }, 'At once', false],
+] as const)(
+  'a time of %s minutes without players, with %j, says when the present run ends',
+  (text, idle, said, isWarning) => {
+    expect(acts('runtime.idleStopMinutes', text, since(idle))).toEqual({ text: said, isWarning })
+  },
+)
+
+test('a time without players ends no run of a world that has none', () => {
+  const { status } = aWorld()
+  const asleep = {
+    ...status,
+    phase: 'Stopped',
+    idle: { since: '2026-11-01T01:30:00.000Z', asleepSince: '2026-11-01T02:00:00.000Z' },
+  } as const
+  expect(acts('runtime.idleStopMinutes', '1', { status: asleep })).toEqual({ text: 'At once', isWarning: false })
+})
+
 test('a duration that is over deletes a transient world whose run has ended', () => {
   const said = 'The last run began 3 h ago: the world is deleted at once'
   expect(acts('runtime.durationMinutes', '60', { transient: true }, 'Error')).toEqual({ text: said, isWarning: true })

@@ -11,6 +11,8 @@ export type Field = {
   readonly choices?: readonly string[]
   /** The word for the setting in `status.message`, for one that a run keeps from its start. Absent for one that acts at once. */
   readonly pendingWord?: string
+  /** The value that an absent one means. */
+  readonly absent?: string
   readonly hint?: string
 }
 
@@ -50,6 +52,8 @@ const protocols = keysOf<NonNullable<World['runtime']['query']>['protocol']>({
   MinecraftBedrock: 1,
   SQP: 1,
 })
+
+const wakes = keysOf<NonNullable<World['runtime']['wakeOnAccess']>>({ Never: 1, Access: 1 })
 
 const quoting = 'One in each line. A text in double quotes is read as JSON.'
 
@@ -101,6 +105,20 @@ export const liveFields: readonly Field[] = [
     name: 'Duration',
     kind: 'number',
     hint: 'Minutes from the start of a run, also of the present one. Empty for no limit.',
+  },
+  {
+    id: 'runtime.idleStopMinutes',
+    name: 'Sleep after',
+    kind: 'number',
+    hint: 'Minutes without a player in the world, one who waits, or bots, after which a run ends, also the present one. The world needs a query or a server with probes. Empty for never.',
+  },
+  {
+    id: 'runtime.wakeOnAccess',
+    name: 'Wake',
+    kind: 'choice',
+    choices: wakes,
+    absent: 'Never',
+    hint: 'Access lets users who may enter the world wake it while it sleeps. With Never, only a start does.',
   },
   { id: 'admission.policy', name: 'Admission', kind: 'choice', choices: policies },
   { id: 'isPublic', name: 'Public', kind: 'flag', hint: 'Every caller sees the world while it is active.' },

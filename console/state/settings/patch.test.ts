@@ -42,6 +42,18 @@ test('a query is patched with its parts, and removed with its protocol', () => {
   })
 })
 
+test('a wake that is absent is Never, and is patched only with an edit', () => {
+  const { runtime } = aWorld()
+  expect(aVersion().texts['runtime.wakeOnAccess']).toBe('Never')
+  expect(patched({ 'runtime.idleStopMinutes': '15' })).toEqual({
+    patch: { runtime: { build: runtime.build, mapName: 'dust', durationMinutes: 60, idleStopMinutes: 15 } },
+  })
+  const access = aVersion({ runtime: { ...runtime, wakeOnAccess: 'Access' } })
+  expect(patched({ 'runtime.wakeOnAccess': 'Never' }, access)).toMatchObject({
+    patch: { runtime: { wakeOnAccess: 'Never' } },
+  })
+})
+
 test('an emptied setting is absent', () => {
   expect(patched({ 'runtime.build': '', 'runtime.durationMinutes': '' })).toEqual({
     patch: { runtime: { mapName: 'dust' } },

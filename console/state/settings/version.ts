@@ -12,7 +12,7 @@ export type Version = {
 /** Returns a version of a world. A proxy that compresses may have made its entity tag a weak one, which no condition may have. */
 export const toVersion = (world: World, etag: string): Version => {
   const settings = settingsOf(world)
-  const texts = fields.map(({ id, kind }) => [id, writeValue(kind, valueAt(settings, id))])
+  const texts = fields.map(({ id, kind, absent }) => [id, writeValue(kind, valueAt(settings, id) ?? absent)])
   return { etag: etag.replace(/^W\//, ''), world, texts: Object.fromEntries(texts) as Record<string, string> }
 }
 
