@@ -84,7 +84,7 @@ export const laws: readonly Law[] = [
   },
   {
     of: [
-      'api/**/{conditions,endpoints,eventDrafts,examples,message,order,outcome,patch,place,present,query,schema,size,startRules,transitions}.ts',
+      'api/**/{conditions,endpoints,eventDrafts,examples,idle,message,order,outcome,patch,place,present,query,schema,size,startRules,transitions}.ts',
       'api/domain/{access,endpoint}/**',
       '!api/domain/access/context.ts',
       'api/realtime/**',

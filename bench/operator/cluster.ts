@@ -9,6 +9,7 @@ import { freePort } from '#dev/ports.ts'
 import { startService } from '#dev/process.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
 import { createTransport } from '#shared/kube/transport.ts'
+import { withDefined } from '#shared/optional.ts'
 import { accountKubeconfig, createAccount, operatorAccount, userOf } from '../account.ts'
 
 export type BenchCluster = Awaited<ReturnType<typeof openCluster>>
@@ -33,7 +34,11 @@ export type Usage = {
 }
 
 /** Starts a control plane with a simulated node and no API or database. Operators are started on demand. */
-export const openCluster = async (progress: (line: string) => void, clientLimits: ClientLimits = 'default') => {
+export const openCluster = async (
+  progress: (line: string) => void,
+  clientLimits: ClientLimits = 'default',
+  podCidr?: string,
+) => {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-bench-operator-'))
   const logDir = join(dir, 'logs')
   const parts: { stop(): Promise<void> }[] = []
@@ -43,7 +48,8 @@ export const openCluster = async (progress: (line: string) => void, clientLimits
   }
   try {
     const env = { ...process.env, KUBECONFIG: '' }
-    const cluster = await startCluster({ stateDir: dir, logDir, node: 'kwok', env, progress, parts, clientLimits })
+    const options = { stateDir: dir, logDir, node: 'kwok', env, progress, parts, clientLimits } as const
+    const cluster = await startCluster({ ...options, ...withDefined({ podCidr }) })
     const { apiKubeconfig, kubeconfig, kubectl } = cluster
     await installManifests({ kubeconfig, parameters: { operatorUser: userOf(operatorAccount) } })
     await createAccount({ kubectl, kubeconfig, dir }, operatorAccount)

@@ -21,7 +21,7 @@ export const programsFor = (kind: NodeKind): readonly Program[] => [...controlPl
 export const startLocalCluster = async (
   kind: NodeKind,
   binaries: Record<Program, string>,
-  { stateDir, logDir, env, progress, parts, define, clientLimits }: ClusterOptions,
+  { stateDir, logDir, env, progress, parts, define, clientLimits, podCidr }: ClusterOptions,
 ): Promise<Cluster> => {
   const dir = join(stateDir, 'kubernetes')
   const controlPlane = await startControlPlane({
@@ -45,6 +45,7 @@ export const startLocalCluster = async (
     program: binaries[nodePrograms[kind]],
     progress,
     env,
+    ...withDefined({ podCidr }),
   })
   parts.push(node)
   return {

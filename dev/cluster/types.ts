@@ -31,6 +31,8 @@ export type ClusterOptions = {
   define?: (adminKubeconfig: string) => Promise<void>
   /** The client-side limits of the scheduler and the controller-manager of a local cluster. */
   clientLimits?: ClientLimits
+  /** The addresses of the pods of a simulated node. */
+  podCidr?: string
   progress: Progress
   /** Receives each started part. The parts are stopped in reverse order, also if a later one fails to start. */
   parts: { stop(): Promise<void> }[]

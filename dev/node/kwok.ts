@@ -29,7 +29,7 @@ export const startKwokNode = async (options: NodeOptions): Promise<StackNode> =>
       // With --manage-single-node, kwok would select pods by their node. The API server queues ten events for such a watch, closes
       // it when the queue is full, and kwok pauses for seconds. A real node has at most 110 pods, this one has thousands.
       `--manage-nodes-with-label-selector=kubernetes.io/hostname=${name}`,
-      '--cidr=10.250.0.0/16',
+      `--cidr=${options.podCidr ?? '10.250.0.0/16'}`,
       '--node-lease-duration-seconds=40',
     ],
     logFile: join(logDir, 'kwok.log'),

@@ -28,6 +28,8 @@ export type NodeOptions = {
   kubectl: string
   /** The path of the kubelet or of kwok, depending on the kind. */
   program: string
+  /** The addresses of the pods of a simulated node. Nothing has the default ones. */
+  podCidr?: string
   env: NodeJS.ProcessEnv
   progress: Progress
 }

@@ -17,11 +17,11 @@ type Api = { isUp(): Promise<boolean>; depth(): Promise<number> }
 
 /**
  * Creates a fixture with one world of a new project in one of the clusters, changed over REST. Calls are repeated while the api
- * is down. Changes with kubectl are made in the first cluster.
+ * is down. Changes with kubectl are made in the first cluster. `user` has the token of user-7, who may read the project.
  */
 export const createApiFixture = (
   simulators: readonly [Simulator, ...Simulator[]],
-  rest: Rest,
+  { rest, user }: { readonly rest: Rest; readonly user: Rest },
   namespace: string,
   api: Api,
 ) => {
@@ -84,6 +84,18 @@ export const createApiFixture = (
       for (const each of [await liveWorld(), botsId === '' ? undefined : await liveBots()]) if (each) all.push(each)
       return all.every(({ status, metadata }) => status?.observedGeneration === metadata.generation)
     })
+  /** Acts, and waits until another run than the last one is Active. */
+  const anotherRun = async (act: (isDone: () => Promise<boolean>) => Promise<unknown>): Promise<void> => {
+    const before = (await world())?.status.runId
+    await act(async () => (await world())?.status.runId !== before)
+    await until('another run is Active', async () => {
+      const { status } = (await world()) ?? {}
+      return status?.runId !== before && status?.phase === 'Active'
+    })
+    await settled()
+  }
+  const begin = (verb: 'start' | 'wake'): Promise<void> =>
+    anotherRun((isDone) => call('POST', `/api/worlds/${worldId}/${verb}/`, undefined, isDone))
   return {
     namespace,
     world,
@@ -91,29 +103,39 @@ export const createApiFixture = (
     phase,
     settled,
     until,
-    create: async (): Promise<void> => {
-      const made = await call('POST', '/api/worlds/', { name: 'Lobby', transient: false })
+    create: async (settings: object = {}): Promise<void> => {
+      const made = await call('POST', '/api/worlds/', { name: 'Lobby', transient: false, ...settings })
       worldId = (made as { worldId: string }).worldId
       worldName = worldId
       await until('the World', liveWorld)
       await settled()
     },
-    start: async (): Promise<void> => {
-      const before = (await world())?.status.runId
-      await call(
-        'POST',
-        `/api/worlds/${worldId}/start/`,
-        undefined,
-        async () => (await world())?.status.runId !== before,
-      )
-      await until('another run is Active', async () => {
-        const { status } = (await world()) ?? {}
-        return status?.runId !== before && status?.phase === 'Active'
+    start: () => begin('start'),
+    wake: () => begin('wake'),
+    /** Checks the access of the user, which wakes the world. */
+    enter: () =>
+      anotherRun(async () => {
+        await until('the user has access', async () => {
+          const path = `/api/worlds/${worldId}/users/user-7/access/`
+          const answer = await user.call<{ hasAccess: boolean; reason?: string }>('GET', path)
+          if (answer.status < 500 && !answer.body.hasAccess) throw new Error(JSON.stringify(answer.body))
+          return answer.status < 500
+        })
+      }),
+    /** Lets time pass until REST shows that the world sleeps. */
+    fallsAsleep: async (): Promise<void> => {
+      await until('the world sleeps', async () => {
+        await simulator.passMinutes({ namespace, name: worldName }, 601)
+        return (await world())?.status.idle?.asleepSince !== undefined
       })
+      await until('no pod', async () => (await pods()).length === 0)
       await settled()
     },
     stop: async (): Promise<void> => {
-      const isStopped = async (): Promise<boolean> => (await world())?.status.phase === 'Stopped'
+      const isStopped = async (): Promise<boolean> => {
+        const { phase: seen, idle } = (await world())?.status ?? {}
+        return seen === 'Stopped' && idle === undefined
+      }
       await call('POST', `/api/worlds/${worldId}/stop/`, undefined, isStopped)
       await until('no pod', async () => (await pods()).length === 0)
       await settled()
@@ -262,8 +284,10 @@ export const createApiFixture = (
       const [row, botRow] = [await world(), botsId === '' ? undefined : await bots()]
       const [seen, deployment] = [await liveWorld(), botsId === '' ? undefined : await liveBots()]
       const left = (await pods()).map(pickPod)
+      const runs = await read<object[]>(`/api/worlds/${worldId}/deployments/`)
       return normalized({
         row,
+        runs: runs?.length,
         botRow,
         world: seen && compared(pickWorld(seen)),
         bots: deployment && compared(pick(deployment)),

@@ -8,10 +8,11 @@ import { startAnotherCluster } from '#test/support/anotherCluster.ts'
 import { createFaultProxy } from '#test/support/faultProxy.ts'
 import { busy, metricOf } from '#test/support/metrics.ts'
 import { startNamespaceController } from '#test/support/namespaceController.ts'
+import { createPlayerServers } from '#test/support/playerServers.ts'
 import { createPostgresProxy } from '#test/support/postgres/proxy.ts'
 import { aDatabase, startApi, startOperator } from '#test/support/processes.ts'
-import { inNewProject } from '#test/support/rest.ts'
 import { getServers, type Servers } from '#test/support/servers.ts'
+import { aTenant } from '#test/support/tenant.ts'
 import { createApiFixture } from './apiFixture.ts'
 import { withoutIds } from './endState.ts'
 import { createRunner } from './runner.ts'
@@ -27,12 +28,17 @@ const startPlace = async (namespacePrefix: string, { adminKubeconfig, apiKubecon
   const labelSelector = labels.organization
   // An API removes its finalizer from resources without a row, and the worlds of other harnesses have none.
   const proxy = await createFaultProxy({ kubeconfig: apiKubeconfig, labelSelector, nameOf: withoutIds })
-  const simulator = startSimulator({ labelSelector, releases: false, adminKubeconfig })
+  const servers = createPlayerServers()
+  const simulator = startSimulator({ labelSelector, releases: false, adminKubeconfig, servers })
   const namespaceController = await startNamespaceController({ adminKubeconfig })
   await simulator.makeNamespace(namespacePrefix)
   await simulator.allowLeases(namespacePrefix)
   const beside = await createFaultProxy({ kubeconfig: operatorKubeconfig, labelSelector, nameOf: withoutIds })
-  const operator = await startOperator({ KUBECONFIG: beside.kubeconfig, ORRERY_LEASE_NAMESPACE: namespacePrefix })
+  const operator = await startOperator({
+    KUBECONFIG: beside.kubeconfig,
+    ORRERY_LEASE_NAMESPACE: namespacePrefix,
+    ORRERY_QUEUE_POLL_MS: '500',
+  })
   return {
     proxy,
     simulator,
@@ -42,6 +48,7 @@ const startPlace = async (namespacePrefix: string, { adminKubeconfig, apiKubecon
       await operator.stop()
       await namespaceController.stop()
       await simulator.stop()
+      await servers.close()
       await proxy.remove()
       await beside.remove()
     },
@@ -116,11 +123,13 @@ const createWorker = async ({
     return depths.reduce((sum, depth) => sum + depth, dirtyRows)
   }
   const createFixture = async () => {
-    const rest = await inNewProject(api.url)
+    const tenant = await aTenant(api.url)
+    const { rest } = tenant
+    const user = await tenant.withToken('user-7', [`${tenant.paths.organization}/**:r`])
     const namespace = namespaceOf(namespacePrefix, rest.scope.organizationId ?? '')
     const isUp = async (): Promise<boolean> => (await fetch(`${api.url}/readyz`)).ok
     const simulators = [first.simulator, ...further.map(({ simulator }) => simulator)] as const
-    return createApiFixture(simulators, rest, namespace, { isUp, depth: waiting })
+    return createApiFixture(simulators, { rest, user }, namespace, { isUp, depth: waiting })
   }
   const runner = createRunner({
     proxies: places.map(({ proxy }) => proxy),

@@ -18,6 +18,13 @@ const inTurn =
     for (const act of acts) await act(fixture)
   }
 
+const sleepy = async (fixture: ApiFixture): Promise<void> => {
+  await fixture.create({ runtime: { idleStopMinutes: 600, wakeOnAccess: 'Access' } })
+  await fixture.start()
+}
+
+const asleep = inTurn(sleepy, (fixture) => fixture.fallsAsleep())
+
 /** The workloads of the API: changes over REST and with kubectl. */
 export const apiWorkloads: readonly Workload<ApiFixture>[] = [
   { name: 'REST: create', everyWrite: true, run: (fixture) => fixture.create() },
@@ -40,6 +47,10 @@ export const apiWorkloads: readonly Workload<ApiFixture>[] = [
     ),
   },
   { name: 'REST: restart', run: inTurn(active, (fixture) => fixture.start()) },
+  { name: 'a world falls asleep', prepare: sleepy, run: (fixture) => fixture.fallsAsleep() },
+  { name: 'REST: wake', prepare: asleep, run: (fixture) => fixture.wake() },
+  { name: 'a user enters a world that sleeps', prepare: asleep, run: (fixture) => fixture.enter() },
+  { name: 'REST: stop a world that sleeps', prepare: asleep, run: (fixture) => fixture.stop() },
   { name: 'REST: delete', run: inTurn(active, (fixture) => fixture.delete()) },
   {
     name: 'REST: delete while Inactive',

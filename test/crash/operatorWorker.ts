@@ -1,6 +1,7 @@
 import { labels } from '#shared/resources/group.ts'
 import { createFaultProxy } from '#test/support/faultProxy.ts'
 import { busy, metricOf } from '#test/support/metrics.ts'
+import { createPlayerServers } from '#test/support/playerServers.ts'
 import { startOperator } from '#test/support/processes.ts'
 import { getServers } from '#test/support/servers.ts'
 import { createRunner } from './runner.ts'
@@ -16,7 +17,8 @@ export const createOperatorWorker = async (number: number, cacheDir: string) => 
   const project = `crash-${process.pid}-${number}`
   const labelSelector = `${labels.project}=${project}`
   const proxy = await createFaultProxy({ kubeconfig: getServers().operatorKubeconfig, labelSelector })
-  const simulator = startSimulator({ labelSelector })
+  const servers = createPlayerServers()
+  const simulator = startSimulator({ labelSelector, servers })
   const leaseNamespace = `${project}-lease`
   await simulator.makeNamespace(leaseNamespace)
   await simulator.allowLeases(leaseNamespace)
@@ -25,6 +27,8 @@ export const createOperatorWorker = async (number: number, cacheDir: string) => 
       KUBECONFIG: proxy.kubeconfig,
       ORRERY_LEASE_NAMESPACE: leaseNamespace,
       ORRERY_LEASE_IDENTITY: project,
+      ORRERY_QUEUE_POLL_MS: '500',
+      ORRERY_QUEUE_WRITE_MS: '0',
       NODE_COMPILE_CACHE: cacheDir,
     })
   let operator = await start()
@@ -44,7 +48,7 @@ export const createOperatorWorker = async (number: number, cacheDir: string) => 
       runs += 1
       const namespace = `${project}-${runs}`
       await simulator.makeNamespace(namespace)
-      return createWorldFixture(simulator, namespace, project)
+      return createWorldFixture(simulator, namespace, project, servers)
     },
   })
   return {
@@ -52,6 +56,7 @@ export const createOperatorWorker = async (number: number, cacheDir: string) => 
     close: async (): Promise<void> => {
       await operator.stop()
       await simulator.stop()
+      await servers.close()
       await proxy.remove()
     },
   }

@@ -186,6 +186,64 @@ const ends: OperatorWorkload[] = [
   },
 ]
 
+const sleepy: WorldSpecInput = { idleStopMinutes: 600, wakeOnAccess: 'Access' }
+
+const asleep = async (fixture: WorldFixture): Promise<void> => {
+  await active(fixture, sleepy)
+  await fixture.fallsAsleep()
+  await fixture.noPod()
+}
+
+const sleeps: OperatorWorkload[] = [
+  { name: 'falls asleep', everyWrite: true, run: asleep },
+  {
+    name: 'falls asleep, then wakes',
+    everyWrite: true,
+    run: async (fixture) => {
+      await asleep(fixture)
+      await fixture.start(2)
+      await fixture.phase('Active')
+    },
+  },
+  {
+    name: 'falls asleep, then is stopped',
+    run: async (fixture) => {
+      await asleep(fixture)
+      await stopped(fixture)
+    },
+  },
+  {
+    name: 'falls asleep, then is deleted',
+    run: async (fixture) => {
+      await asleep(fixture)
+      await fixture.delete()
+      await fixture.gone()
+    },
+  },
+  {
+    name: 'players come and go, then it falls asleep',
+    run: async (fixture) => {
+      await active(fixture, sleepy)
+      fixture.report({ active: 1, queued: 0 })
+      await fixture.keptAwakeBy('Players')
+      fixture.report({ active: 0, queued: 0 })
+      await fixture.keptAwakeBy(undefined)
+      await fixture.fallsAsleep()
+      await fixture.noPod()
+    },
+  },
+  {
+    name: 'sleep is set and removed while Active',
+    run: async (fixture) => {
+      await active(fixture)
+      await fixture.edit(sleepy)
+      await fixture.keptAwakeBy(undefined)
+      await fixture.edit({ idleStopMinutes: undefined, wakeOnAccess: undefined })
+      await fixture.phase('Active')
+    },
+  },
+]
+
 const faults: OperatorWorkload[] = [
   {
     name: 'server ends the run',
@@ -378,4 +436,11 @@ const isReady = (world: Awaited<ReturnType<WorldFixture['world']>>): boolean | u
   world?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')
 
 /** The workloads of the operator. */
-export const operatorWorkloads: readonly OperatorWorkload[] = [...lives, ...ends, ...faults, ...bots, ...editWorkloads]
+export const operatorWorkloads: readonly OperatorWorkload[] = [
+  ...lives,
+  ...ends,
+  ...sleeps,
+  ...faults,
+  ...bots,
+  ...editWorkloads,
+]

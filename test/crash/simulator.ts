@@ -9,8 +9,9 @@ import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
 import { createTransport, type Transport } from '#shared/kube/transport.ts'
 import { type BotDeployment, isBotsDrained } from '#shared/resources/botDeployment.ts'
-import { apiFinalizer, botDeploymentResource, worldResource } from '#shared/resources/group.ts'
+import { apiFinalizer, botDeploymentResource, groupVersion, labels, worldResource } from '#shared/resources/group.ts'
 import { isDrained, type World } from '#shared/resources/world.ts'
+import type { PlayerServers } from '#test/support/playerServers.ts'
 import { exited, readyAt } from '#test/support/podStatuses.ts'
 import { getServers } from '#test/support/servers.ts'
 
@@ -28,18 +29,21 @@ const nodeName = 'crash-node-1'
  * Starts the actors beside the operator, which are never killed. The kubelet binds pods, unless `binds` is false because a
  * scheduler does it, runs servers as their first argument says (`fails`, `fails-first`, `ends`, `never`; otherwise they become
  * ready) and stops them at once. The API's part of a deletion removes its finalizer once no server or bot is left, unless `releases` is false because a
- * real API does it. They see only objects with the labels. The cluster is that of this worker, unless another is given.
+ * real API does it. They see only objects with the labels. The cluster is that of this worker, unless another is given. With `servers`,
+ * the operator can ask the servers of worlds for their players; their keys are those of the pods.
  */
 export const startSimulator = ({
   labelSelector,
   binds = true,
   releases = true,
   adminKubeconfig = getServers().adminKubeconfig,
+  servers,
 }: {
   labelSelector: string
   binds?: boolean
   releases?: boolean
   adminKubeconfig?: string
+  servers?: PlayerServers
 }) => {
   const transport = createTransport({
     credentials: loadCredentials({ KUBECONFIG: adminKubeconfig }),
@@ -87,8 +91,11 @@ export const startSimulator = ({
     if (behaviour === 'never') return
     if (behaviour === 'fails' || (behaviour === 'fails-first' && isFirst)) await status(pod, exited(3))
     else if (behaviour === 'ends') await status(pod, exited(0))
-    else await status(pod, readyAt('10.0.0.1'))
+    else await status(pod, readyAt(await addressOf(pod)))
   }
+  const addressOf = async (pod: ServerPod): Promise<string> =>
+    (pod.metadata.labels?.[labels.component] === 'world' ? await servers?.addressOf(objectKey(pod)) : undefined) ??
+    '10.0.0.1'
   const act = async (pod: ServerPod): Promise<void> => {
     const { name, namespace, uid = '' } = pod.metadata
     if (pod.metadata.deletionTimestamp !== undefined) {
@@ -184,6 +191,32 @@ export const startSimulator = ({
       stopWatching = watch()
     },
     status,
+    /**
+     * Lets minutes pass for a world that is about to fall asleep: moves the time since which nobody is in it, and its sleep. Does
+     * nothing for any other world, and if the operator writes the status at the same time.
+     */
+    passMinutes: async (ref: { namespace: string; name: string }, minutes: number): Promise<void> => {
+      try {
+        const { metadata, status: seen } = await worlds.get(ref)
+        const { since, sleepsAt } = seen?.idle ?? {}
+        if (since === undefined || sleepsAt === undefined) return
+        const before = (time: string): string => new Date(Date.parse(time) - minutes * 60_000).toISOString()
+        const { resourceVersion } = metadata
+        await transport.request({
+          method: 'PATCH',
+          path: `/apis/${groupVersion}/namespaces/${ref.namespace}/worlds/${ref.name}/status`,
+          contentType: 'application/merge-patch+json',
+          body: {
+            metadata: { resourceVersion },
+            status: { idle: { since: before(since), sleepsAt: before(sleepsAt) } },
+          },
+        })
+        // The operator looks at a world again when its pod changes, not when its status does.
+        await pods.patch(ref, { metadata: { annotations: { 'test.orrery.dev/passed': now() } } })
+      } catch (error) {
+        if (!isNotFound(error) && !isConflict(error)) throw error
+      }
+    },
     stop: async (): Promise<void> => {
       await stopWatching()
       await Promise.all(underWay.values())

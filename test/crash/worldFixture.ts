@@ -1,6 +1,9 @@
 import type { Pod } from '#operator/pods/pod.ts'
+import type { AwakeReason } from '#shared/domain/idle.ts'
+import { withDefined } from '#shared/optional.ts'
 import { apiFinalizer, fieldManagers, groupVersion, labels } from '#shared/resources/group.ts'
 import type { World, WorldSpecInput } from '#shared/resources/world.ts'
+import type { Counts, PlayerServers } from '#test/support/playerServers.ts'
 import { exited } from '#test/support/podStatuses.ts'
 import { createBotFixture } from './botFixture.ts'
 import { normalized, pick, pickPod, pickWorld } from './endState.ts'
@@ -13,16 +16,23 @@ export const worldName = 'wld-00000000000000000000000001'
 /** Returns the id of the run with that number. */
 export const runId = (number: number): string => `run-${String(number).padStart(26, '0')}`
 
+type Changes = { readonly [K in keyof WorldSpecInput]: WorldSpecInput[K] | undefined }
+
 /** Creates a fixture with one world in its own namespace, and the actions and waits of its users. */
-export const createWorldFixture = (simulator: Simulator, namespace: string, project: string) => {
+export const createWorldFixture = (
+  simulator: Simulator,
+  namespace: string,
+  project: string,
+  servers: Pick<PlayerServers, 'report'> = { report: () => undefined },
+) => {
   const ref = { namespace, name: worldName }
   let spec: WorldSpecInput = { displayName: 'Lobby', revision: 0 }
   const world = (): Promise<World | undefined> => orAbsent(simulator.worlds.get(ref))
   const pod = (): Promise<Pod | undefined> => orAbsent(simulator.pods.get(ref))
   const bots = createBotFixture(simulator, { namespace, project, worldName })
-  /** Applies the spec with these changes, as the API does. */
-  const edit = async (changes: WorldSpecInput = {}): Promise<void> => {
-    spec = { ...spec, ...changes, revision: (spec.revision ?? 0) + 1 }
+  /** Applies the spec with these changes, as the API does. Undefined removes a field. */
+  const edit = async (changes: Changes = {}): Promise<void> => {
+    spec = withDefined({ ...spec, ...changes, revision: (spec.revision ?? 0) + 1 })
     await simulator.worlds.apply(
       {
         apiVersion: groupVersion,
@@ -67,6 +77,20 @@ export const createWorldFixture = (simulator: Simulator, namespace: string, proj
         kind: 'Pod',
         metadata: { ...ref, labels: { [labels.project]: project, [labels.world]: worldName } },
         spec: { containers: [{ name: 'stranger', image: 'i', args: ['never'] }] },
+      }),
+    /** Sets the players that the server says. */
+    report: (counts: Counts) => servers.report(`${namespace}/${worldName}`, counts),
+    /** Waits until the status says that this keeps the world awake. */
+    keptAwakeBy: (reason: AwakeReason | undefined) =>
+      until(`kept awake by ${reason}`, async () => {
+        const idle = (await world())?.status?.idle
+        return idle !== undefined && idle.keptAwakeBy === reason
+      }),
+    /** Lets time pass until the world sleeps. */
+    fallsAsleep: () =>
+      until('the world sleeps', async () => {
+        await simulator.passMinutes(ref, 601)
+        return (await world())?.status?.idle?.asleepSince !== undefined
       }),
     noPod: () => until('no pod', async () => (await pod()) === undefined),
     gone: () => until('the world is gone', async () => (await world()) === undefined),

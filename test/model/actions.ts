@@ -3,6 +3,7 @@ import { containerActions } from './containerActions.ts'
 import { kubectlActions } from './kubectlActions.ts'
 import { type Action, type Expectation, pick, type Step } from './model.ts'
 import { restActions } from './restActions.ts'
+import { sleepActions } from './sleepActions.ts'
 
 const faults: readonly Action[] = [
   { name: 'kill the api', weight: 1, isFault: true, act: ({ system }) => system.kill('api') },
@@ -87,6 +88,7 @@ const weighted = (...actions: readonly Action[]): Action[] =>
 const ofOneReplica = weighted(
   ...restActions,
   ...kubectlActions,
+  ...sleepActions,
   ...containerActions,
   ...faults,
   restoreDatabase,

@@ -66,6 +66,14 @@ export const worldEdits: readonly Edit[] = [
   () => ({ runtime: { image: 'registry.example/other:1' } }),
   () => ({ runtime: { contentId: 'other' } }),
   () => ({ runtime: { probes: false } }),
+  () => ({ runtime: { query: { protocol: 'Http' } } }),
+  () => ({ idleStopMinutes: 1, wakeOnAccess: 'Access' }),
+  () => ({ idleStopMinutes: 1 }),
+  () => ({ idleStopMinutes: null }),
+  () => ({ idleStopMinutes: 0 }),
+  () => ({ wakeOnAccess: 'Access' }),
+  () => ({ wakeOnAccess: 'Never' }),
+  () => ({ wakeOnAccess: null }),
 ]
 
 /** Edits of every field of a BotDeployment, valid and invalid ones. */

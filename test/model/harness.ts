@@ -7,8 +7,10 @@ import { startSimulator } from '#test/crash/simulator.ts'
 import { startAnotherCluster } from '#test/support/anotherCluster.ts'
 import { createGate, createTcpGate } from '#test/support/gate.ts'
 import { startNamespaceController } from '#test/support/namespaceController.ts'
+import { createPlayerServers } from '#test/support/playerServers.ts'
 import { aDatabase, startApi, startOperator } from '#test/support/processes.ts'
 import { createRest } from '#test/support/rest.ts'
+import { eventually } from '#test/support/wait.ts'
 import { createContainers } from './containers.ts'
 import { createDatabaseBackup } from './databaseBackup.ts'
 import { pick, type Rest, type System } from './model.ts'
@@ -22,6 +24,9 @@ const lease = {
   ORRERY_LEASE_RENEW_DEADLINE_MS: '3000',
   ORRERY_LEASE_RETRY_MS: '500',
 }
+
+/** Short times, so that the operator soon knows the players of a server. */
+const polls = { ORRERY_QUEUE_POLL_MS: '500', ORRERY_QUEUE_WRITE_MS: '500' }
 
 /** Creates the place of a replica of the API: its port, and its gates before the database and the cluster. */
 const aPlace = async (databaseUrl: string, apiKubeconfig: string) => {
@@ -46,7 +51,13 @@ export const startHarness = async () => {
   const places = await Promise.all(Array.from({ length: maxReplicas }, () => aPlace(databaseUrl, own.apiKubeconfig)))
   const [first] = places
   if (first === undefined) throw new Error('The API has no place.')
-  const simulator = startSimulator({ labelSelector: '', releases: false, adminKubeconfig: own.adminKubeconfig })
+  const servers = createPlayerServers()
+  const simulator = startSimulator({
+    labelSelector: '',
+    releases: false,
+    adminKubeconfig: own.adminKubeconfig,
+    servers,
+  })
   const database = openDatabase({ url: databaseUrl, poolSize: 4 })
   const transport = createTransport({
     credentials: loadCredentials({ KUBECONFIG: own.adminKubeconfig }),
@@ -56,7 +67,12 @@ export const startHarness = async () => {
     api: createReplicas((at) => (places[at] ?? first).start()),
     // A restarted replica has the identity of the killed one, so it does not wait for its lease.
     operator: createReplicas((at) =>
-      startOperator({ ...lease, ORRERY_LEASE_IDENTITY: `model-${at}`, KUBECONFIG: own.operatorKubeconfig }),
+      startOperator({
+        ...lease,
+        ...polls,
+        ORRERY_LEASE_IDENTITY: `model-${at}`,
+        KUBECONFIG: own.operatorKubeconfig,
+      }),
     ),
   }
   await Promise.all([processes.api.scaleTo(1), processes.operator.scaleTo(1)])
@@ -98,6 +114,7 @@ export const startHarness = async () => {
     databaseUrl,
     transport,
     simulator,
+    servers,
     faults,
     backup,
     apiKubeconfig: own.apiKubeconfig,
@@ -110,14 +127,21 @@ export const startHarness = async () => {
       random = next
       await Promise.all([processes.api.scaleTo(count, next), processes.operator.scaleTo(count, next)])
     },
-    /** Creates a REST client that sends each request to one of the replicas. */
-    rest: (scope: Rest['scope']): Rest => ({
+    /** Waits until each replica of the API answers: one that ended may not be back yet. */
+    ready: () =>
+      eventually('all replicas of the API', async () => {
+        const answers = await Promise.all(places.slice(0, replicas).map(({ url }) => fetch(`${url}/readyz`)))
+        return answers.every(({ ok }) => ok)
+      }),
+    /** Creates a REST client that sends each request to one of the replicas, with the platform key unless a token is given. */
+    rest: (scope: Rest['scope'], token?: string): Rest => ({
       scope,
-      call: (...request) => createRest(pickPlace().url, scope).call(...request),
+      call: (...request) => createRest(pickPlace().url, scope, token && { token }).call(...request),
     }),
     stop: async () => {
       await Promise.all([processes.api.stop(), processes.operator.stop(), namespaceController.stop()])
       await simulator.stop()
+      await servers.close()
       await Promise.all([database.close(), transport.close(), ...places.map((place) => place.remove())])
       await own.stop()
     },

@@ -4,14 +4,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { KubeError } from '#shared/kube/errors.ts'
 import { readDifferences } from '#test/support/differences.ts'
 import { runOrreryBeside } from '#test/support/processes.ts'
-import { createRest, inNewProject } from '#test/support/rest.ts'
+import { createRest } from '#test/support/rest.ts'
 import { drawSeed } from '#test/support/seed.ts'
+import { aTenant } from '#test/support/tenant.ts'
 import { eventually } from '#test/support/wait.ts'
 import { seeded } from '#test/support/writers.ts'
 import { runSequence } from './actions.ts'
 import { startHarness } from './harness.ts'
 import type { Expectation, Model, System } from './model.ts'
 import { resolveRestore } from './resolveRestore.ts'
+import { checkSleepAndWake, findSleepers, findWrongWakes, untilIdleAsExpected } from './sleep.ts'
 
 const firstSeed = drawSeed('ORRERY_MODEL_SEED')
 const seeds = Array.from({ length: Number(process.env.ORRERY_MODEL_SEEDS ?? 10) }, (_, at) => firstSeed + at)
@@ -45,7 +47,7 @@ const listed = async <T>(read: Promise<{ items: T[] }>): Promise<T[]> => {
   }
 }
 
-/** Samples an organization: no world may have two servers, and no revision may fall. Returns what it saw. */
+/** Samples an organization: no world may have two servers or sleep with players, and no revision may fall. Returns what it saw. */
 const watchInvariants = (organizationId: string, signal: AbortSignal): Promise<string[]> => {
   const namespace = `orrery-${organizationId}`
   const revisions = new Map<string, number>()
@@ -68,6 +70,7 @@ const watchInvariants = (organizationId: string, signal: AbortSignal): Promise<s
         metadata.labels?.['app.kubernetes.io/component'] === 'world' &&
         !/^(Succeeded|Failed)$/.test(status?.phase ?? ''),
     )
+    broken.push(...findSleepers(worlds, harness.servers).filter((each) => !broken.includes(each)))
     const owners = servers.map(({ metadata }) => metadata.labels?.['orrery.dev/world'])
     if (new Set(owners).size < owners.length) broken.push(`two servers of a world: ${owners.join()}`)
     // A restored row has an earlier revision. Nothing is known while a copy of the database is being made.
@@ -136,15 +139,18 @@ test.each(seeds)('seed %i: rows, resources and pods agree, and nothing is lost',
   const replicas = seed % 2 === 0 ? 2 : 1
   // Requests and faults pick their replica from numbers of their own, since some of them run beside the sequence.
   await harness.scaleTo(replicas, seeded(seed + 1_000_000))
-  const first = await inNewProject(harness.url)
-  const { organizationId = '' } = first.scope
-  const [rest, organization] = [harness.rest(first.scope), harness.rest({ organizationId })]
+  const tenant = await aTenant(harness.url)
+  const { scope } = tenant
+  const { organizationId } = scope
+  const user = harness.rest(scope, await tenant.token('operator-of-users', [`${tenant.paths.organization}/**:*`]))
+  const [rest, organization] = [harness.rest(scope), harness.rest({ organizationId })]
   const namespace = `orrery-${organizationId}`
   const elsewhere = `elsewhere-${process.pid}-${seed}`
   await harness.simulator.makeNamespace(elsewhere)
   const model: Model = { worlds: new Map(), bots: new Map(), isUndecided: false, wasRestored: false }
-  const { simulator, containers, faults } = harness
-  const system: System = { replicas, rest, organization, namespace, elsewhere, simulator, containers, ...faults }
+  const { simulator, servers, containers, faults } = harness
+  const clients = { rest, organization, user }
+  const system: System = { replicas, ...clients, namespace, elsewhere, simulator, servers, containers, ...faults }
   const over = new AbortController()
   const invariants = watchInvariants(organizationId, over.signal)
   const accepting = acceptRestores(over.signal)
@@ -162,10 +168,14 @@ test.each(seeds)('seed %i: rows, resources and pods agree, and nothing is lost',
       },
       { timeoutMs: settleMs },
     )
+    print(`seed ${seed}: ${(await untilIdleAsExpected(system)).join(', ') || 'no world that may sleep'}`)
+    await harness.ready()
+    await checkSleepAndWake(system)
   } finally {
     over.abort()
     await accepting
   }
   expect(await invariants, history).toEqual([])
   expect(await readViolations(organizationId, model), history).toEqual([])
+  expect(await findWrongWakes(harness.db, organizationId), history).toEqual([])
 })

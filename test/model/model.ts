@@ -1,5 +1,6 @@
 import { isConflict, isNotFound, KubeError } from '#shared/kube/errors.ts'
 import type { Simulator } from '#test/crash/simulator.ts'
+import type { PlayerServers } from '#test/support/playerServers.ts'
 import type { Answer, createRest } from '#test/support/rest.ts'
 import type { Containers } from './containers.ts'
 
@@ -41,7 +42,10 @@ export type System = {
   /** REST in the project of the sequence, and in its whole organization. */
   readonly rest: Rest
   readonly organization: Rest
+  /** REST in the project with the token of a user who may check the access of others. */
+  readonly user: Rest
   readonly simulator: Simulator
+  readonly servers: PlayerServers
   readonly namespace: string
   readonly elsewhere: string
   readonly containers: Containers

@@ -1,4 +1,5 @@
 import { maxArgsBytes, maxMetadataBytes } from '#shared/domain/common.ts'
+import { idleSettings } from '#shared/domain/idle.ts'
 import {
   admissionPolicies,
   computeGroups,
@@ -176,6 +177,12 @@ const query = (): Arbitrary =>
     port: mostly(oneOf(7777, 7777, 7777, 8080, 9000, 1), oneOf(0, 65_536, 1.5, null, '7777')),
     timeoutSeconds: mostly(oneOf(1, 2, 5), oneOf(0, 6, 1.5, null)),
   })
+
+/** The settings of sleep and wake. */
+const idle = () => ({
+  idleStopMinutes: mostly(oneOf(1, 15, 60, 43_199, 43_200), oneOf(0, -1, 43_201, 0.5, 1e30, null, '15')),
+  wakeOnAccess: mostly(oneOf(...idleSettings.wakeOnAccess.unwrap().options), oneOf('access', '', null, true)),
+})
 const place = { group: oneOf(...computeGroups), region: oneOf(...computeRegions) }
 
 /** An object with some of these fields. Rarely it is null, an empty object or no object. */
@@ -205,6 +212,7 @@ export const worldSpec = (): Arbitrary<Body> =>
     state: mostly(oneOf(...worldStates), oneOf('Paused', null, '')),
     transient: mostly(oneOf(true, false), wrongTypes),
     durationMinutes: duration(),
+    ...idle(),
     scaling: someOf({ profile: profile() }),
     compute: someOf(place),
     networking: someOf({ strategy: strategy(), ports: ports() }),
@@ -262,7 +270,13 @@ const restWorld = () => ({
     ports: ports(),
     scaling: someOf({ profile: profile(), configuration: oneOf(null) }),
   }),
-  runtime: someOf({ mapName: text(256), query: query(), durationMinutes: duration(), capacity: capacity() }),
+  runtime: someOf({
+    mapName: text(256),
+    query: query(),
+    durationMinutes: duration(),
+    ...idle(),
+    capacity: capacity(),
+  }),
   manifest: someOf({ serverPermissions: oneOf([], ['a']), clientPermissions: oneOf([], ['语']) }),
 })
 

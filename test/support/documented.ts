@@ -19,6 +19,8 @@ const known = new Map<string, Promise<(exchange: Exchange) => void>>()
 export const documentedAt = (baseUrl: string): Promise<(exchange: Exchange) => void> => {
   const checker = known.get(baseUrl) ?? readDocument(baseUrl).then(createChecker)
   known.set(baseUrl, checker)
+  // An API that did not answer may answer the next request.
+  checker.catch(() => known.delete(baseUrl))
   return checker
 }
 

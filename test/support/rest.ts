@@ -1,3 +1,4 @@
+import type { WorldIdle } from '#shared/domain/idle.ts'
 import { withDefined } from '#shared/optional.ts'
 import { documentedAt } from './documented.ts'
 import { rootApiKey } from './processes.ts'
@@ -79,5 +80,5 @@ export type WorldBody = {
   name: string
   description?: string
   launchContext: { name: string; launchContextId: string }
-  status: { phase: string; message: string; runId?: string; startedAt?: string }
+  status: { phase: string; message: string; runId?: string; startedAt?: string; idle?: WorldIdle }
 }

@@ -4,12 +4,13 @@ import { startA2S } from './a2s.ts'
 import type { Game } from './game.ts'
 import { startMinecraft } from './minecraft.ts'
 
-// A server that speaks the protocol of its argument on ORRERY_PORT. PUT to ORRERY_PORT_CONTROL sets fields of its game and returns it.
+// A server that speaks the protocol of its first argument on ORRERY_PORT, from its start if the second one is `answering`. PUT to
+// ORRERY_PORT_CONTROL sets fields of its game and returns it.
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(0))
 
 const servers = { A2S: startA2S, MinecraftJava: startMinecraft }
 const game: Game = {
-  isAnswering: false,
+  isAnswering: process.argv[3] === 'answering',
   players: 0,
   bots: 0,
   asked: 0,
