@@ -1,5 +1,3 @@
-import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { idOf } from '#dev/cluster/id.ts'
@@ -7,14 +5,13 @@ import { packTestProgram } from '#dev/images/image.ts'
 import { importImage } from '#dev/node/containerd.ts'
 import { placesOf } from '#dev/node/leftovers.ts'
 import type { ServerQuery } from '#shared/domain/query.ts'
-import { groupVersion } from '#shared/resources/group.ts'
-import type { World } from '#shared/resources/world.ts'
 import type { Game } from '#test/support/gameServers/game.ts'
 import type { RunningStack } from '#test/support/npmStart.ts'
-import { inNewProject, type WorldBody } from '#test/support/rest.ts'
-import { eventually, patience } from '#test/support/wait.ts'
+import type { WorldBody } from '#test/support/rest.ts'
+import { eventually } from '#test/support/wait.ts'
+import { aWorldByHand, gameSpec, setGame } from './gameWorlds.ts'
+import { testSleep } from './sleep.ts'
 
-const controlPort = 9_000
 const capacity = 20
 const mapName = 'harbour'
 const version = '1.2.3'
@@ -45,47 +42,18 @@ export const testQueries = (stackOf: () => RunningStack, stateDir: string) =>
       image = packed.reference
     })
 
-    /** Creates a World with kubectl in the namespace of an organization. */
-    const aWorld = async ({ protocol, transport }: Example) => {
-      const { apiUrl, rootApiKey, kubectl: program, kubeconfig } = stackOf().info
-      const client = await inNewProject(apiUrl, rootApiKey)
-      const { organizationId, projectId } = client.scope
-      const namespace = `orrery-${organizationId}`
-      const kubectl = (...args: string[]): string =>
-        execFileSync(program, ['--kubeconfig', kubeconfig, '-n', namespace, ...args], {
-          encoding: 'utf8',
-          timeout: 30_000 * patience,
-          stdio: 'pipe',
-        })
-      // The first world of an organization makes its namespace.
-      await client.call('POST', '/api/worlds/', { name: 'Lobby', transient: false })
-      await eventually('the namespace', async () => kubectl('get', 'worlds', '-o', 'name') !== '')
-      const name = protocol.toLowerCase()
-      const labels = { 'orrery.dev/project': projectId }
-      const ports = [
-        { name: 'game', containerPort: 27_015, protocol: transport },
-        { name: 'control', containerPort: controlPort, protocol: 'TCP', expose: 'Internal' },
-      ]
-      const runtime = { image, args: [protocol], mapName, capacity, query: { protocol } }
-      const spec = { state: 'Running', networking: { ports }, runtime }
-      const file = join(stateDir, `${name}.json`)
-      writeFileSync(file, JSON.stringify({ apiVersion: groupVersion, kind: 'World', metadata: { name, labels }, spec }))
-      kubectl('apply', '-f', file)
-      const read = (): World => JSON.parse(kubectl('get', 'world', name, '-o', 'json'))
-      const condition = (type: string) => read().status?.conditions?.find((each) => each.type === type)
-      const field = (path: string): string => kubectl('get', 'pod', name, '-o', `jsonpath=${path}`)
-      const id = await eventually('the id', async () => read().status?.worldId)
+    const aGame = async (example: Example) => {
+      const { protocol, transport } = example
+      const spec = gameSpec({ protocol, transport, image, args: [protocol], capacity, mapName })
+      const world = await aWorldByHand(stackOf(), stateDir, { name: protocol.toLowerCase(), spec })
+      const { read, pod, client, id } = world
       return {
-        read,
-        condition,
+        ...world,
+        condition: (type: string) => read().status?.conditions?.find((each) => each.type === type),
         inRest: async () => (await client.call<Answer>('GET', `/api/worlds/${id}/`)).body,
-        pod: () => ({ uid: field('{.metadata.uid}'), run: field('{.metadata.labels.orrery\\.dev/run}') }),
-        isPodReady: async () => field('{.status.conditions[?(@.type=="Ready")].status}') === 'True',
-        /** Sets fields of the game, and returns all. */
-        sets: async (fields: Partial<Game>): Promise<Game> => {
-          const url = `http://${field('{.status.podIP}')}:${controlPort}/`
-          return (await fetch(url, { method: 'PUT', body: JSON.stringify(fields) })).json() as Promise<Game>
-        },
+        server: () => ({ uid: pod('{.metadata.uid}'), run: pod('{.metadata.labels.orrery\\.dev/run}') }),
+        isPodReady: async () => pod('{.status.conditions[?(@.type=="Ready")].status}') === 'True',
+        sets: (fields: Partial<Game>): Promise<Game> => setGame(world, fields),
         shows: (queue: object | undefined) =>
           eventually(
             `${protocol} shows ${JSON.stringify(queue)}`,
@@ -95,14 +63,15 @@ export const testQueries = (stackOf: () => RunningStack, stateDir: string) =>
             },
             slow,
           ),
-        stop: () => kubectl('patch', 'world', name, '--type=merge', '-p', '{"spec":{"state":"Stopped"}}'),
       }
     }
+
+    testSleep(stackOf, stateDir, () => image)
 
     test.each(examples)(
       'that speaks $protocol over $transport is Active once it answers, shows its players, and stays Active when it falls silent',
       async (example) => {
-        const world = await aWorld(example)
+        const world = await aGame(example)
         await eventually('a running server', world.isPodReady, slow)
         const { asked } = await world.sets({})
         await eventually('three more questions', async () => (await world.sets({})).asked >= asked + 3, slow)
@@ -112,7 +81,7 @@ export const testQueries = (stackOf: () => RunningStack, stateDir: string) =>
 
         await world.sets({ isAnswering: true })
         await eventually('Active', async () => world.read().status?.phase === 'Active', slow)
-        const started = world.pod()
+        const started = world.server()
         await world.shows({ queued: 0, active: 0, ...example.reported })
         expect(world.condition('Responding')).toMatchObject({ status: 'True', reason: 'Answered' })
         const isActive = async () => (await world.inRest()).status.phase === 'Active'
@@ -140,7 +109,7 @@ export const testQueries = (stackOf: () => RunningStack, stateDir: string) =>
         expect(status).toMatchObject({ phase: 'Active', run: { id: started.run, restarts: 0 } })
         expect(world.condition('Ready')?.status).toBe('True')
         expect(world.condition('Degraded')?.status).toBe('False')
-        expect(world.pod()).toEqual(started)
+        expect(world.server()).toEqual(started)
         // Zero in REST means no one or unknown; the condition tells them apart.
         await restShows({ queued: 0, active: 0 })
         const { conditions, phase } = (await world.inRest()).status
@@ -150,7 +119,7 @@ export const testQueries = (stackOf: () => RunningStack, stateDir: string) =>
         await world.sets({ isAnswering: true, players: 1 + bots })
         await world.shows({ queued: 0, active: 1, ...example.reported })
         expect(world.condition('Responding')?.status).toBe('True')
-        world.stop()
+        world.patch({ state: 'Stopped' })
       },
     )
   })

@@ -121,10 +121,10 @@ const preparations: Record<string, (tenant: Tenant, ids: Record<string, string>)
   purgeOrganization: ({ rest, scope }) => rest.call('DELETE', `/api/organizations/${scope.organizationId}/`),
 }
 /**
- * An endpoint with a body that changes nothing, one that leaves a record for each world (contract/bulk.test.ts), and one that leaves
- * none (realtime/tickets.test.ts). A sign-in needs an issuer (signIn.test.ts).
+ * An endpoint with a body that changes nothing, one that leaves a record for each world (contract/bulk.test.ts), one that needs a
+ * world that sleeps (wake.test.ts), and one that leaves none (realtime/tickets.test.ts). A sign-in needs an issuer (signIn.test.ts).
  */
-const others = ['resolveBuildAndContent', 'actOnWorlds', 'createRealtimeTicket']
+const others = ['resolveBuildAndContent', 'actOnWorlds', 'wakeWorld', 'createRealtimeTicket']
 const writing = endpoints.filter(
   ({ method, operationId, tag }) => method !== 'get' && tag !== 'Sign-in' && !others.includes(operationId),
 )

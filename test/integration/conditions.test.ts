@@ -13,8 +13,18 @@ afterAll(() => matrix?.stop())
 const reads = operations.filter(([, { method, answerHeaders }]) => method === 'get' && answerHeaders?.includes('etag'))
 const writes = operations.filter(([, { method }]) => method !== 'get')
 const lockingWrites = writes.filter(([, { lockRevision }]) => lockRevision !== undefined)
-/** Writes below the path of a resource with an entity tag that do not change it: a create, and actions on deleted resources. */
-const otherWrites = ['createBotDeployment', 'restoreWorld', 'purgeWorld', 'restoreOrganization', 'purgeOrganization']
+/**
+ * Writes below the path of a resource with an entity tag that do not check it: a create, actions on deleted resources, and a wake,
+ * which the state decides.
+ */
+const otherWrites = [
+  'wakeWorld',
+  'createBotDeployment',
+  'restoreWorld',
+  'purgeWorld',
+  'restoreOrganization',
+  'purgeOrganization',
+]
 
 /** Returns the read of the resource that an operation writes: on its own path, or on the one above an action. */
 const readOf = ({ path }: Endpoint): Endpoint | undefined =>

@@ -120,7 +120,7 @@ const floodPolls =
         },
       })
       const query = { protocol: 'A2S', port: 27_015, timeoutMs: 1e9 } as const
-      const server = { capacity: 1, recorded: undefined, query, isAwaited: kind === 'awaited' }
+      const server = { capacity: 1, recorded: undefined, query, isAwaited: kind === 'awaited', isDue: false }
       return {
         add: (owner, at) => poll.start(`${owner}/w${at}`, { ...server, podUid: `${at}`, host: `${owner}${at}` }),
         go: () => clock.advance(60_000),

@@ -166,6 +166,34 @@ test('a start with kubectl that waits for room says what it waits for', async ()
   expect(why.sentence).toContain('Lobby waits to start')
 })
 
+test('a world that sleeps says what wakes it, and one that was stopped since then does not', async () => {
+  const world = await aWorld(await aTenant(api.url), { runtime: { idleStopMinutes: 15, wakeOnAccess: 'Access' } })
+  const { client, close } = await openSession({ connectionString: databaseUrl })
+  const set = (columns: object) =>
+    client.query(
+      `update worlds w set (cluster, state, phase, idle, runtime, conditions) =
+         (select cluster, state, phase, idle, runtime, conditions from jsonb_populate_record(w, $2)) where id = $1`,
+      [world.id, columns],
+    )
+  const at = new Date().toISOString()
+  const message = 'Nobody was in the world for 15 minutes.'
+  const ended = { type: 'Ready', status: 'False', reason: 'Idle', message, lastTransitionAt: at }
+  // Neither sync nor the operator changes a row of a cluster that is not listed.
+  await set({ cluster: 'nowhere', state: 'Running', phase: 'Stopped', idle: { asleepSince: at }, conditions: [ended] })
+  const sleeps = 'Lobby sleeps: nobody was in the world for 15 minutes.'
+  expect(await world.explain()).toMatchObject({
+    state: 'Stopped',
+    reason: 'Idle',
+    sentence: `${sleeps} A user who enters wakes it, and so does a start.`,
+    actions: [{ kind: 'start' }],
+  })
+  await set({ runtime: { mapName: 'hall', idleStopMinutes: 15 } })
+  expect((await world.explain()).sentence).toBe(`${sleeps} Start it to wake it.`)
+  await set({ state: 'Stopped', idle: null })
+  expect((await world.explain()).sentence).toBe('Lobby is stopped: nobody was in the world for 15 minutes.')
+  await close()
+})
+
 test('counts the other worlds of the organization with the same reason that the caller can read', async () => {
   const tenant = await aTenant(api.url)
   const { organization } = tenant.paths

@@ -87,6 +87,7 @@ export const bodies: Record<string, (of: RequestIds) => unknown> = {
   putWorldPicture: () => png,
   startWorld: () => undefined,
   stopWorld: () => undefined,
+  wakeWorld: () => undefined,
   listWorldDeployments: () => undefined,
   explainWorld: () => undefined,
   readWorldMetrics: () => undefined,
