@@ -22,6 +22,7 @@ const minuteMs = 60_000
 const soakMinutes = Math.max(
   Number(process.env.ORRERY_SOAK_MINUTES ?? 20),
   Number(process.env.ORRERY_OUTAGE_MINUTES ?? 10),
+  Number(process.env.ORRERY_SLEEP_MINUTES ?? 10),
 )
 
 /** A project of long tests: the files `test/<name>/*.<name>.ts`, with a limit for each test. */
