@@ -48,11 +48,10 @@ const expectedReason = (
   bots: readonly BotDeployment[],
 ): AwakeReason | 'unknown' | undefined => {
   if (status.run?.probes !== true) return 'unknown'
-  if (counts === 'silent') return 'UnknownCounts'
-  if (counts.active > 0) return 'Players'
-  if (counts.queued > 0) return 'WaitingPlayers'
+  if (counts !== 'silent' && counts.active > 0) return 'Players'
+  if (counts !== 'silent' && counts.queued > 0) return 'WaitingPlayers'
   const wanted = bots.filter(({ spec }) => spec.worldName === metadata.name && spec.count > 0)
-  if (wanted.length === 0) return undefined
+  if (wanted.length === 0) return counts === 'silent' ? 'UnknownCounts' : undefined
   return wanted.some((each) => !haveBotsEnded(each.status ?? {})) ? 'Bots' : 'unknown'
 }
 
@@ -71,8 +70,9 @@ export const untilIdleAsExpected = async ({ simulator, servers, namespace }: Pla
     const ref = { namespace, name: world.metadata.name }
     await eventually(`${ref.name} is kept awake by ${expected ?? 'nothing'}, and sleeps if it is nothing`, async () => {
       if (expected === undefined) await simulator.passMinutes(ref, 2)
-      const idle = (await orAbsent(simulator.worlds.get(ref)))?.status?.idle
-      return expected === undefined ? idle?.asleepSince !== undefined : idle?.keptAwakeBy === expected
+      const { phase, idle, conditions } = (await orAbsent(simulator.worlds.get(ref)))?.status ?? {}
+      if (expected === undefined ? idle?.asleepSince !== undefined : idle?.keptAwakeBy === expected) return true
+      throw new Error(JSON.stringify({ phase, idle, conditions }))
     })
     seen.push(expected ?? 'asleep')
   }
