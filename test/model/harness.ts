@@ -17,7 +17,12 @@ import { pick, type Rest, type System } from './model.ts'
 import { createReplicas } from './replicas.ts'
 
 const maxReplicas = 2
-const settings = { ORRERY_LIMIT_REQUESTS_PER_SECOND: '10000', ORRERY_LIMIT_STARTS_PER_MINUTE: '10000' }
+const settings = {
+  ORRERY_LIMIT_REQUESTS_PER_SECOND: '10000',
+  ORRERY_LIMIT_STARTS_PER_MINUTE: '10000',
+  // The replicas accept each other's tokens by their public URL.
+  ORRERY_PUBLIC_URL: 'https://model.example.com',
+}
 /** A short lease, so that another replica soon takes over from a suspended one. */
 const lease = {
   ORRERY_LEASE_DURATION_MS: '4000',
