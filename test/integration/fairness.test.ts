@@ -37,7 +37,7 @@ const countWaitingRequests = () =>
   inSession(databaseUrl, async (sql) => {
     const { rows } = await sql.query(
       `select from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock' and query like '%select limits from organizations%'`,
+       where datname = current_database() and wait_event_type = 'Lock' and query like '%from organizations%for no key update%'`,
     )
     return rows.length
   })
