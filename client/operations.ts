@@ -2142,7 +2142,7 @@ export type WorldStatusAddress = {
 export type WorldStatusIdle = {
   /** Time since which nobody is in the world. Absent while something keeps it awake. */
   since?: string
-  /** Time at which the run ends unless somebody comes. Absent while something keeps it awake. */
+  /** Time at which the run ends if no player joins before. Absent while something keeps it awake. */
   sleepsAt?: string
   /** Reason for which the run does not end: Players in the world, WaitingPlayers, Bots, or UnknownCounts while the server does not say its players. */
   keptAwakeBy?: 'Players' | 'WaitingPlayers' | 'Bots' | 'UnknownCounts'

@@ -34,7 +34,7 @@ export const worldIdle = z
       .describe('Time since which nobody is in the world. Absent while something keeps it awake.'),
     sleepsAt: instant()
       .exactOptional()
-      .describe('Time at which the run ends unless somebody comes. Absent while something keeps it awake.'),
+      .describe('Time at which the run ends if no player joins before. Absent while something keeps it awake.'),
     keptAwakeBy: z
       .enum(awakeReasons)
       .exactOptional()

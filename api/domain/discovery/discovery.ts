@@ -147,9 +147,13 @@ export const getAccess = async (
     mayWake: async (_, tx) => (await readAccess(tx)).mayWake,
   })
   const after = await readAccess(ctx.db)
-  if (after.hasAccess || refusal === undefined || refusal.code === 'not_found')
-    return { userId, hasAccess: after.hasAccess }
-  // Other organizations do not see limits and builds.
-  const isShown = isMember || refusal.code === 'rate_limited'
-  return { userId, hasAccess: false, reason: isShown ? refusal.message : 'The world cannot be started now.' }
+  const isRefused = !after.hasAccess && refusal !== undefined && refusal.code !== 'not_found'
+  return { userId, hasAccess: after.hasAccess, ...(isRefused && { reason: toReason(refusal, isMember) }) }
+}
+
+/** Returns why a world was not woken, as a sentence for a user. Other organizations do not see limits and builds. */
+const toReason = ({ code, message, headers }: Problem, isMember: boolean): string => {
+  if (!isMember && code !== 'rate_limited') return 'The world cannot be started now.'
+  // The answer of an access check has no such header.
+  return message.replace('after the time in Retry-After', `in ${headers['retry-after']} s`)
 }

@@ -223,8 +223,8 @@ const checkStrategy = ({ resourceName }: WorldRow, { strategy }: WorldRow['netwo
 
 /**
  * Returns the default idleStopMinutes of the organization, or null. Throws a 404 if the project does not exist, a 403 for a size that is
- * not allowed and a 409 at maxWorlds. A share lock on the project's row prevents its deletion. The lock on the organization's row makes concurrent creates count each
- * other. Transactions lock in the order project, world, organization, except the deletion of an organization.
+ * not allowed and a 409 at maxWorlds. A share lock on the project's row prevents its deletion. The lock on the organization's row makes
+ * concurrent creates count each other. Transactions lock in the order project, world, organization, except the deletion of an organization.
  */
 const checkNewWorld = async (
   ctx: Context,

@@ -19,7 +19,7 @@ type Attempt = {
  */
 export type AttemptGate = (attempt: Attempt) => Promise<void>
 
-/** Creates a gate. A crowd whose attempts are refused costs this replica one attempt in 5 s, whoever its callers are. */
+/** Creates a gate. While the attempts at a subject are refused, this replica makes one attempt every 5 s, however many callers there are. */
 export const createAttemptGate = (clock: Pick<Clock, 'monotonic'>): AttemptGate => {
   const refusals = new Map<string, { readonly error: unknown; readonly atMs: number }>()
   /** Resolves to false if the attempt failed. At most one for each request. */

@@ -49,7 +49,7 @@ test.each([
   [
     '100',
     { since: '2026-11-01T01:30:00.000Z' },
-    'At once: the present run ends in 10 min unless somebody comes',
+    'At once: the present run ends in 10 min if no player joins before',
     false,
   ],
   ['15', { keptAwakeBy: 'Players' }, 'At once: the present run ends after 15 min without players', false],

@@ -38,7 +38,7 @@ const actsOfSleep = (field: Field, { world }: Version, text: string, nowMs: numb
   const leftMs = minutes * 60_000 - emptyMs
   return leftMs <= 0
     ? { text: `Nobody was in the world for ${formatDuration(emptyMs)}: the present run ends at once`, isWarning: true }
-    : { text: `At once: the present run ends in ${formatDuration(leftMs)} unless somebody comes`, isWarning: false }
+    : { text: `At once: the present run ends in ${formatDuration(leftMs)} if no player joins before`, isWarning: false }
 }
 
 const actsOfDuration = (field: Field, { world }: Version, text: string, nowMs: number): Acts => {

@@ -59,7 +59,7 @@ const simulate = (spec: WorldSpecInput) => {
   const hasEnded = (): boolean => world.status?.run?.endReason !== undefined
 
   const expectJustified = ({ spec: { idleStopMinutes = 0 } }: World): void => {
-    expect(isEmpty(), 'a world sleeps with somebody in it').toBe(true)
+    expect(isEmpty(), 'a world with a player falls asleep').toBe(true)
     expect(clock.monotonic() - emptySinceMs, 'a world sleeps too soon').toBeGreaterThanOrEqual(
       idleStopMinutes * minuteMs,
     )
