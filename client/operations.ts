@@ -1021,6 +1021,8 @@ export type PatchWorldRuntime = {
   idleStopMinutes?: number
   /** Access lets users who may enter the world wake it while it sleeps, by the access check or by a wake. If absent, it is Never. */
   wakeOnAccess?: 'Never' | 'Access'
+  /** Times at which the API starts, stops and restarts the world. Of actions at the same time, the stop comes first and the restart last. */
+  schedule?: PatchWorldRuntimeSchedule
   /** Maximum number of players in the world. If absent, it is the capacity of the scaling profile. */
   capacity?: number
   /** Copy of `admission.policy`. */
@@ -1034,6 +1036,17 @@ export type PatchWorldRuntimeQuery = {
   port?: number
   /** Seconds until a request without an answer has failed. */
   timeoutSeconds?: number
+}
+
+export type PatchWorldRuntimeSchedule = {
+  /** Time zone of the times, by its name in the IANA database. */
+  timeZone?: string
+  /** Times of starts, as the five fields of cron. A world that runs stays as it is. */
+  start?: string
+  /** Times of stops, as the five fields of cron. */
+  stop?: string
+  /** Restarts of the world while it runs. A restart is a new run. */
+  restart?: WorldRuntimeScheduleRestart
 }
 
 export type PatchWorldStreaming = {
@@ -2072,6 +2085,8 @@ export type WorldRuntime = {
   idleStopMinutes?: number
   /** Access lets users who may enter the world wake it while it sleeps, by the access check or by a wake. If absent, it is Never. */
   wakeOnAccess?: 'Never' | 'Access'
+  /** Times at which the API starts, stops and restarts the world. Of actions at the same time, the stop comes first and the restart last. */
+  schedule?: WorldRuntimeSchedule
   /** Maximum number of players in the world. If absent, it is the capacity of the scaling profile. */
   capacity?: number
   /** Copy of `admission.policy`. */
@@ -2085,6 +2100,24 @@ export type WorldRuntimeQuery = {
   port?: number
   /** Seconds until a request without an answer has failed. */
   timeoutSeconds: number
+}
+
+export type WorldRuntimeSchedule = {
+  /** Time zone of the times, by its name in the IANA database. */
+  timeZone: string
+  /** Times of starts, as the five fields of cron. A world that runs stays as it is. */
+  start?: string
+  /** Times of stops, as the five fields of cron. */
+  stop?: string
+  /** Restarts of the world while it runs. A restart is a new run. */
+  restart?: WorldRuntimeScheduleRestart
+}
+
+export type WorldRuntimeScheduleRestart = {
+  /** Times of restarts, as the five fields of cron. */
+  at: string
+  /** Maximum number of minutes that a restart waits until nobody is in the world. Then, or at the next time of the schedule, it restarts anyway, unless that time is a stop. If absent, it does not wait. */
+  whenEmptyWithinMinutes?: number
 }
 
 export type WorldSessions = {
@@ -2128,6 +2161,8 @@ export type WorldStatus = {
   strategy?: 'Default' | 'HostPort' | 'Route' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
   /** Sleep of a world with idleStopMinutes. Absent while its server is not Ready, unless the world sleeps. */
   idle?: WorldStatusIdle
+  /** Next action of the schedule. Absent without a schedule. */
+  nextAction?: WorldStatusNextAction
   /** Conditions of the world. Empty until the operator has reported. */
   conditions: Condition[]
 }
@@ -2148,6 +2183,15 @@ export type WorldStatusIdle = {
   keptAwakeBy?: 'Players' | 'WaitingPlayers' | 'Bots' | 'UnknownCounts'
   /** Time at which the run ended. Present while the world sleeps. */
   asleepSince?: string
+}
+
+export type WorldStatusNextAction = {
+  /** Action of the schedule. */
+  what: 'stop' | 'start' | 'restart'
+  /** Time of the action. */
+  at: string
+  /** Time until which a restart waits for the world to be empty. Absent if it does not wait. */
+  by?: string
 }
 
 export type WorldStatusResolvedBuild = {

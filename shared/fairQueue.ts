@@ -1,6 +1,6 @@
 /**
- * The queues that organizations share. docs/limits.md describes each, and test/integration/sharedQueues.test.ts floods each. `pushes`
- * and `webhooks` are tables, whose claims take turns in SQL. A queue in memory needs a name of this list.
+ * The queues that organizations share. docs/limits.md describes each, and test/integration/sharedQueues.test.ts floods each. `pushes`,
+ * `webhooks` and `schedules` are tables, whose claims take turns in SQL. A queue in memory needs a name of this list.
  */
 export const sharedQueues = [
   'pushes',
@@ -20,6 +20,7 @@ export const sharedQueues = [
   'feed projects',
   'credentials',
   'purge',
+  'schedules',
   'deleted documents',
 ] as const
 

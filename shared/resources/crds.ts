@@ -228,7 +228,7 @@ const toStructural = (node: unknown): unknown => {
   if (Array.isArray(node)) return node.map(toStructural)
   if (typeof node !== 'object' || node === null) return node
   const isInstant = 'format' in node && node.format === 'date-time'
-  const entries = Object.entries(node).filter(([key]) => key !== 'propertyNames')
+  const entries = Object.entries(node).filter(([key]) => key !== 'propertyNames' && key !== 'examples')
   return Object.fromEntries(
     entries.map(([key, value]) => [key, key === 'pattern' && isInstant ? instantYears : toStructural(value)]),
   )

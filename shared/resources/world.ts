@@ -4,6 +4,7 @@ import { idleRule, idleSettings, worldIdle } from '#shared/domain/idle.ts'
 import { hasEnded } from '#shared/domain/phases.ts'
 import { maxPorts, portRules, routeRule, runPorts } from '#shared/domain/ports.ts'
 import { queryRule, reportedFields } from '#shared/domain/query.ts'
+import { nextAction, schedule, scheduleRule } from '#shared/domain/schedule.ts'
 import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#shared/domain/world.ts'
 import { deploymentStatuses, portProtocols, type WorldPhase, worldPhases } from '#shared/enumerations.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
@@ -75,6 +76,8 @@ export const worldSpecSchema = z
     transient: worldFields.transient.default(false),
     durationMinutes: worldFields.durationMinutes.exactOptional(),
     ...idleSettings,
+    schedule: schedule.exactOptional(),
+    nextAction: nextAction.exactOptional().describe('Next action of the schedule. Only the API writes it.'),
     scaling: scaling.prefault({}).describe('Size of the server. Changes take effect with the next run.'),
     ...serverSettings.shape,
     runtime: runtime.prefault({}).describe('Program that the server runs. Changes take effect with the next run.'),
@@ -95,7 +98,7 @@ export const worldSpecSchema = z
         message:
           'runtime.capacity must not exceed the capacity of the scaling profile, which is the number in its name: lower it, or choose a larger scaling.profile',
       },
-      ...[...portRules, routeRule, queryRule, idleRule].map(({ rule, message }) => ({ rule, message })),
+      ...[...portRules, routeRule, queryRule, idleRule, scheduleRule].map(({ rule, message }) => ({ rule, message })),
     ],
   })
 
@@ -113,6 +116,7 @@ export const validWorldSpec = worldSpecSchema
     path: ['idleStopMinutes'],
     message: idleRule.message,
   })
+  .refine(scheduleRule.isKept, { path: ['schedule'], message: scheduleRule.message })
 
 const deployment = z.object({
   id: z.string().max(64).describe('Identifier of the deployment: dep- and the characters of its run.'),

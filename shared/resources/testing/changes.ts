@@ -4,6 +4,8 @@ type Schema = {
   readonly type?: string
   readonly enum?: readonly unknown[]
   readonly default?: unknown
+  readonly format?: string
+  readonly examples?: readonly unknown[]
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly items?: Schema
@@ -40,7 +42,7 @@ const anotherValue = (
     case 'number':
       return 2
     case 'string':
-      return 'changed'
+      return schema.examples?.[0] ?? (schema.format === 'date-time' ? '2030-01-01T00:00:00.000Z' : 'changed')
     case 'array':
       return [anotherItem(schema.items, path)]
     case 'object':
