@@ -13,8 +13,8 @@ export const createTable = () => {
   let isTaken = false
   let isComplete = false
   let isReported = false
-  /** The worlds that messages have named since the first page of the snapshot. */
-  let named = new Set<string>()
+  /** The worlds that messages have named since the first page of a snapshot, until its last one. */
+  let named: Set<string> | undefined
   return {
     /** Applies a message. Reports whether the table is complete and changed. */
     apply: ({ worlds, snapshot }: FeedPage): boolean => {
@@ -24,11 +24,12 @@ export const createTable = () => {
       if (snapshot?.isFirst) named = new Set()
       for (const world of worlds) {
         isChanged = put(rows, world) || isChanged
-        named.add(world.worldId)
+        named?.add(world.worldId)
       }
       if (snapshot?.isLast) {
         isComplete = true
-        for (const id of rows.keys()) if (!named.has(id)) isChanged = rows.delete(id)
+        for (const id of rows.keys()) if (named?.has(id) === false) isChanged = rows.delete(id)
+        named = undefined
       }
       if (!isComplete || (isReported && !isChanged)) return false
       isReported = true
