@@ -11,7 +11,7 @@ import { covers, type Leaves, leavesOf, nameOf, objectOf, pointerOf } from './le
 export type Rule<Spec> = {
   /** JSON Pointers of the fields. */
   readonly fields: readonly string[]
-  /** If the row wins in one of the fields, it wins in all that the resource changed. */
+  /** If the row wins in one of the fields, or changed it too, it wins in all of the field that the resource changed. */
   readonly isWhole?: true
   /**
    * Returns why the spec with the edits is not allowed, as the end of a sentence, or undefined if it is allowed. `hasRefusal` reports
@@ -43,7 +43,7 @@ export type Sides<Spec> = {
 }
 
 /** The fields that only the API writes. They are never merged: the row's values are pushed. */
-const ownPointers = ['/revision', '/granted']
+const ownPointers = ['/revision', '/granted', '/nextAction']
 
 /**
  * Merges the edits of a live resource into its row, leaf by leaf. A leaf that only the resource changed is adopted, unless a
@@ -95,7 +95,7 @@ export const hasEdits = <Spec extends object>(sides: Sides<Spec>): boolean => {
 /** Sorts the leaves that the live resource changed. An unreadable field counts as unchanged. */
 const compare = <Spec extends object>({ base, row, live, unreadable, isDropped }: Sides<Spec>) => {
   // The usual case: only the status has changed.
-  if (isDeepStrictEqual(base, live)) return { edited: [], overruled: [] }
+  if (isDeepStrictEqual(base, live)) return { edited: [], overruled: [], changed: [] }
   const [before, ours, theirs] = [leavesOf(base), leavesOf(row), leavesOf(live)]
   const hidden = unreadable.map(({ path }) => pointerOf(path))
   const edited: string[] = []
@@ -107,16 +107,22 @@ const compare = <Spec extends object>({ base, row, live, unreadable, isDropped }
     if (isDeepStrictEqual(own, was) && !isDropped?.(pointer)) edited.push(pointer)
     else overruled.push(pointer)
   }
-  return { edited: edited.sort(), overruled }
+  const changed = [...new Set([...before.keys(), ...ours.keys()])].filter(
+    (pointer) => !isDeepStrictEqual(ours.get(pointer), before.get(pointer)),
+  )
+  return { edited: edited.sort(), overruled, changed }
 }
 
-type Compared = { readonly edited: readonly string[]; readonly overruled: readonly string[] }
+type Compared = Record<'edited' | 'overruled', readonly string[]>
 
-/** Overrules the edits of a rule that `isWhole`, if the row wins in another field of the rule. */
-const overruleWhole = <Spec>({ edited, overruled }: Compared, rules: readonly Rule<Spec>[]): Compared => {
+/** Overrules the edits of a field of a rule that `isWhole`, if the row wins in another part of the field or changed one. */
+const overruleWhole = <Spec>(
+  { edited, overruled, changed }: ReturnType<typeof compare>,
+  rules: readonly Rule<Spec>[],
+): Compared => {
   const lost = rules
     .flatMap(({ fields, isWhole }) => (isWhole ? fields : []))
-    .filter((field) => overruled.some((pointer) => covers(field, pointer)))
+    .filter((field) => [...overruled, ...changed].some((pointer) => covers(field, pointer)))
   const isLost = (pointer: string): boolean => lost.some((field) => covers(field, pointer))
   return {
     edited: edited.filter((pointer) => !isLost(pointer)),
