@@ -2,6 +2,8 @@ import { hostname } from 'node:os'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { readTenancy } from '#api/domain/organizations/limits.ts'
 import type { ClusterDirectory } from '#api/domain/worlds/place.ts'
+import { runSchedules } from '#api/domain/worlds/scheduler.ts'
+import type { WorldRow } from '#api/domain/worlds/table.ts'
 import { beginsWithReads, type Database } from '#api/platform/database/client.ts'
 import type { ClusterLogs } from '#api/platform/logs/clusterLogs.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -11,7 +13,7 @@ import { type Client, createClient } from '#shared/kube/client.ts'
 import type { Credentials } from '#shared/kube/config.ts'
 import { createEventRecorder, eventResource } from '#shared/kube/events.ts'
 import type { KubeMetrics } from '#shared/kube/metrics.ts'
-import type { KubeObject } from '#shared/kube/objects.ts'
+import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
 import type { Store } from '#shared/kube/store.ts'
 import { createTransport, type Transport } from '#shared/kube/transport.ts'
@@ -19,7 +21,7 @@ import type { Log } from '#shared/log.ts'
 import { withOwnMetadata } from '#shared/resources/cached.ts'
 import { createClients } from '#shared/resources/clients.ts'
 import { readDefinitionProblems } from '#shared/resources/definitionVersions.ts'
-import { apiGroup, definitionResource, mapKinds } from '#shared/resources/group.ts'
+import { apiGroup, definitionResource, mapKinds, namespaceOf } from '#shared/resources/group.ts'
 import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
 import type { Tracing } from '#shared/tracing/tracing.ts'
 import { createClusterGate, whileAccepted } from './clusters/clusterGate.ts'
@@ -159,7 +161,7 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
       await Promise.all([
         ...Object.values(kinds).map(({ run }) => run(deps, signal)),
         repairNamespaces({ ...options, ...tenants, resources: Object.values(clients), pods, signal }),
-        runWaitingStarts(deps, signal),
+        runDue(deps, kinds.world, signal),
       ])
     }),
   )
@@ -177,13 +179,29 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
   }
 }
 
+/** Begins the starts that wait, and does what schedules ask for, in the rows that the cluster is not ahead of. */
+const runDue = async (
+  deps: ReconcileDeps,
+  { isBehind }: { readonly isBehind: (key: string, revision: number) => boolean },
+  signal: AbortSignal,
+): Promise<void> => {
+  const nameOf = ({ organizationId, resourceName: name }: WorldRow) =>
+    objectKey({ namespace: namespaceOf(deps.namespacePrefix, organizationId), name })
+  const due = { ...deps, wakeSync: deps.wake, isBehind: (row: WorldRow) => isBehind(nameOf(row), row.revision) }
+  await Promise.all([runWaitingStarts(due, signal), runSchedules(due, signal)])
+}
+
 /** Creates the sync of one kind with one cluster. */
 const createKindSync = <T extends Types>(adapter: Adapter<T>) => {
   const sweeps = createSweeps()
   /** The cache of pull. There is none while this replica does not pull. */
   let store: Pick<Store<T['live']>, 'get'> | undefined
+  /** True once the cache has had every resource. */
+  let isFull = false
   return {
     requestSweep: sweeps.request,
+    /** Reports whether a resource has a higher revision, or may have. `key` is its `namespace/name`. */
+    isBehind: (key: string, revision: number): boolean => !isFull || (store?.get(key)?.spec.revision ?? 0) > revision,
     readPushable: (deps: PushRowDeps, ids: readonly string[]) =>
       readPushable(adapter, deps, (key) => store?.get(key), ids),
     /** Pulls and sweeps the resources for as long as this replica leads. */
@@ -195,6 +213,7 @@ const createKindSync = <T extends Types>(adapter: Adapter<T>) => {
       store = cache.store
       const caching = cache.run(signal)
       await cache.synced({ timeoutMs: Number.MAX_SAFE_INTEGER, signal }).catch(() => undefined)
+      isFull = !signal.aborted
       const swept = {
         kind: adapter.kind,
         resource: client.resource,
@@ -204,6 +223,7 @@ const createKindSync = <T extends Types>(adapter: Adapter<T>) => {
       await sweeps.run(deps, swept, signal)
       await Promise.all([caching, pulling])
       store = undefined
+      isFull = false
     },
   }
 }

@@ -13,13 +13,12 @@ import {
 } from '#api/domain/worlds/listing/listing.ts'
 import { startWorld } from '#api/domain/worlds/start.ts'
 import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
+import { needsAction } from '#api/domain/worlds/transitions.ts'
 import { stopWorld } from '#api/domain/worlds/worlds.ts'
 import type { Queries } from '#api/platform/database/client.ts'
 import { runScan } from '#api/platform/database/readPage.ts'
 import { notFound, Problem, toProblem } from '#api/platform/http/problem.ts'
-import { isAsleep } from '#shared/domain/idle.ts'
 import { pathOf } from '#shared/domain/permissions.ts'
-import { isRunning } from '#shared/domain/phases.ts'
 import { type BulkAction, type BulkAnswer, maxBulkWorlds } from './schema.ts'
 
 type Target = Pick<WorldRow, 'id' | 'projectId'>
@@ -107,10 +106,4 @@ const actOnWorld = async (request: Context, action: BulkAction['action'], target
     return !isIdle
   }
   await (action === 'stop' ? stopWorld(ctx, id, { needs }) : startWorld(ctx, id, { needs }))
-}
-
-/** Reports whether a world is not in the desired state yet. A restart needs a run, and a stop a run, a start that waits, or a sleep. */
-const needsAction = (action: 'start' | 'stop' | 'restart', row: WorldRow): boolean => {
-  if (action === 'start') return !isRunning(row)
-  return isRunning(row) || (action === 'stop' && (row.waitsSince !== null || isAsleep(row)))
 }

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import { createEvents } from '#api/domain/events/events.ts'
-import { beginsWithReads, type Transaction } from '#api/platform/database/client.ts'
+import { beginsWithReads, type Transaction, type TransactionMode } from '#api/platform/database/client.ts'
 import { rowsOf } from '#api/platform/database/rows.ts'
 import { statement, statementFor } from '#api/platform/database/statement.ts'
 import { notFound } from '#api/platform/http/problem.ts'
@@ -36,7 +36,7 @@ const update = statementFor(
 export const { record: recordWorldEvents, list: listWorldEvents } = createEvents(worldEvents, worldEvents.worldId)
 
 /** The time of a change, the ids of its records, and the trace of its request. */
-type Made = { readonly now: Date; readonly newId: NewId; readonly traceparent?: string | undefined }
+export type Made = { readonly now: Date; readonly newId: NewId; readonly traceparent?: string | undefined }
 
 /** Records a start or a stop beside the row: the deployments, then the events. `after` is the row after it. */
 export const recordTransition = async (
@@ -73,9 +73,10 @@ export const writeChange = async (
  * if the scope has no such world.
  */
 export const changeWorld = async (
-  ctx: Context,
+  ctx: Pick<Context, 'db' | 'clock' | 'newId' | 'organizationId' | 'projectId' | 'traceparent' | 'wakeSync'>,
   worldId: string,
   change: (tx: Transaction, row: WorldRow, made: Made) => Promise<void>,
+  mode: TransactionMode = beginsWithReads,
 ): Promise<WorldRow> => {
   const { organizationId, projectId } = ctx
   const now = new Date(ctx.clock.now())
@@ -84,7 +85,7 @@ export const changeWorld = async (
     if (row === undefined) throw notFound()
     await change(tx, row, { ...ctx, now })
     return row
-  }, beginsWithReads)
+  }, mode)
   ctx.wakeSync()
   return before
 }

@@ -2,6 +2,7 @@ import { idOfUid, isId, type NewId } from '#shared/ids.ts'
 import type { ObjectMeta } from '#shared/kube/objects.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import { toContextDetails } from './launchContext.ts'
+import { nextActionOf } from './schedule.ts'
 import type { CreateWorld } from './schema.ts'
 import type { LaunchContextRow, worlds } from './table.ts'
 
@@ -43,6 +44,7 @@ export const buildWorldRows = (
     pictureUrl: pictureUrl === '' ? null : pictureUrl,
     runtime: { ...runtime, capacity, admissionPolicy: policy },
     admission: { policy, capacity },
+    nextAction: nextActionOf(runtime.schedule, at.now),
     estimatedCapacity,
   }
   const launchContext: LaunchContextRow = {

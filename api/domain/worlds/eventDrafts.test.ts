@@ -73,12 +73,12 @@ test('reports a refused edit once', () => {
 })
 
 test('names the run that a start replaces', () => {
-  expect(startEvent('run-2', 'run-1').message).toBe('Run run-2 was requested. It replaces run run-1.')
-  expect(startEvent('run-1', null).reason).toBe('Started')
+  expect(startEvent('run-2', { replaced: 'run-1' }).message).toBe('Run run-2 was requested. It replaces run run-1.')
+  expect(startEvent('run-1', { replaced: null }).reason).toBe('Started')
 })
 
 test('names the user who woke the world', () => {
-  expect(startEvent('run-2', null, 'ann')).toEqual({
+  expect(startEvent('run-2', { replaced: null, wokenBy: 'ann' })).toEqual({
     type: 'Normal',
     reason: 'Started',
     message: 'Run run-2 was requested. ann woke the world.',

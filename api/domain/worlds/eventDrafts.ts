@@ -2,6 +2,7 @@ import type { EventDraft } from '#api/domain/events/table.ts'
 import { isNewlyReady, normalEvent, troubleEvents, warningEvent } from '#api/domain/events/trouble.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
 import { lastRunIn } from '#shared/domain/phases.ts'
+import type { NextAction } from '#shared/domain/schedule.ts'
 import type { WorldRun } from '#shared/resources/world.ts'
 import { runEndMessages } from '#shared/why/endings.ts'
 
@@ -18,13 +19,23 @@ export const observedEvents = (
   return [...events, ...troubleEvents(before.conditions, after.conditions, events)]
 }
 
-/** Returns the event of a start. `replaced` is the run that was active, and `wokenBy` names the caller for whom the start wakes the world. */
-export const startEvent = (runId: string, replaced?: string | null, wokenBy?: string): EventDraft => {
-  const run = `Run ${runId}`
-  if (wokenBy !== undefined) return normalEvent('Started', `${run} was requested. ${wokenBy} woke the world.`)
-  return replaced
-    ? normalEvent('Restarted', `${run} was requested. It replaces run ${replaced}.`)
-    : normalEvent('Started', `${run} was requested.`)
+type Cause = {
+  /** The run that was active. */
+  readonly replaced?: string | null
+  /** The name of the caller for whom the start wakes the world. */
+  readonly wokenBy?: string | undefined
+  /** True if the schedule of the world is the cause. */
+  readonly isScheduled?: boolean
+}
+
+/** Returns the event of a start. */
+export const startEvent = (runId: string, { replaced, wokenBy, isScheduled = false }: Cause = {}): EventDraft => {
+  const sentences = [
+    `Run ${runId} was requested${isScheduled ? ' by the schedule' : ''}.`,
+    ...(replaced ? [`It replaces run ${replaced}.`] : []),
+    ...(wokenBy === undefined ? [] : [`${wokenBy} woke the world.`]),
+  ]
+  return normalEvent(replaced ? 'Restarted' : 'Started', sentences.join(' '))
 }
 
 /** Returns the event of a start that waits. */
@@ -35,7 +46,16 @@ export const wakeRefusedEvent = (wokenBy: string, reason: string): EventDraft =>
   warningEvent('WakeRefused', `${wokenBy} did not wake the world. ${reason}`)
 
 /** Returns the event of a stop. */
-export const stopEvent = (): EventDraft => normalEvent('Stopped', runEndMessages.Stopped)
+export const stopEvent = ({ isScheduled = false }: Pick<Cause, 'isScheduled'> = {}): EventDraft =>
+  normalEvent('Stopped', isScheduled ? 'The schedule stopped the world.' : runEndMessages.Stopped)
+
+/** Returns the event of an action of the schedule that was refused for this reason. */
+export const scheduleRefusedEvent = ({ what, at }: NextAction, reason: string): EventDraft =>
+  warningEvent('ScheduleRefused', `The ${what} at ${at} was refused. ${reason}`)
+
+/** Returns the event of an action of the schedule that is too late to be done. */
+export const scheduleMissedEvent = ({ what, at }: NextAction): EventDraft =>
+  warningEvent('ScheduleMissed', `The ${what} at ${at} was missed by more than an hour, so it was not done.`)
 
 const endEvents = (before: Observed, { phase }: Observed, run: Parameters<typeof observedEvents>[2]): EventDraft[] => {
   const state = lastRunIn[phase]

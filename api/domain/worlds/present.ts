@@ -58,13 +58,13 @@ export const presentQueue = ({
 const privateConditions: readonly string[] = ['Responding', 'Idle']
 
 /**
- * Returns a public world without what only its organization may read: manifest, internal ports, the query, the sleep and their
- * conditions, and streaming authorization.
+ * Returns a public world without what only its organization may read: manifest, internal ports, the query, the sleep, the schedule and
+ * their conditions, and streaming authorization.
  */
 export const presentPublicWorld = (row: PublicRow, context: LaunchContextRow, verb: Verb): PublicWorldAnswer => {
   const shown = presentCommon(row, context, verb)
-  const { query: _, idleStopMinutes: __, wakeOnAccess: ___, ...runtime } = shown.runtime
-  const { idle: ____, ...status } = shown.status
+  const { query: _, idleStopMinutes: __, wakeOnAccess: ___, schedule: ____, ...runtime } = shown.runtime
+  const { idle: _____, nextAction: ______, ...status } = shown.status
   const world = {
     ...shown,
     networking: { ...shown.networking, ports: publicPorts(shown.networking.ports) },
@@ -73,7 +73,7 @@ export const presentPublicWorld = (row: PublicRow, context: LaunchContextRow, ve
   }
   const { providerAStreaming, ...launchContext } = world.launchContext
   if (providerAStreaming === undefined) return { ...world, launchContext }
-  const { authorizationId: _____, ...streaming } = providerAStreaming
+  const { authorizationId: _______, ...streaming } = providerAStreaming
   return { ...world, launchContext: { ...launchContext, providerAStreaming: streaming } }
 }
 
@@ -92,6 +92,7 @@ export const presentStatus = (
     ...optional('runId', row.runId),
     ...presentAddress(row),
     ...optional('idle', row.idle),
+    ...optional('nextAction', row.nextAction),
     conditions: presentConditions(row.conditions),
   }
 }

@@ -16,6 +16,7 @@ import { maxManifestBytes, metadataFields, withinJsonBytes, withinMetadataLimit 
 import { idleSettings, worldIdle } from '#shared/domain/idle.ts'
 import { checkRoute, maxPorts, requestedPorts } from '#shared/domain/ports.ts'
 import { reportedFields, requestedQuery } from '#shared/domain/query.ts'
+import { nextAction, requestedSchedule } from '#shared/domain/schedule.ts'
 import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#shared/domain/world.ts'
 import {
   admissionPolicies,
@@ -95,6 +96,7 @@ const runtime = z
     query: requestedQuery.exactOptional(),
     durationMinutes: worldFields.durationMinutes.exactOptional(),
     ...idleSettings,
+    schedule: requestedSchedule.exactOptional(),
     capacity: capacity.exactOptional(),
     admissionPolicy: policy.exactOptional().describe('Copy of `admission.policy`.'),
   })
@@ -329,6 +331,7 @@ const status = z.object({
   runId: shownId('run').exactOptional(),
   ...addressFields,
   idle: worldIdle.exactOptional(),
+  nextAction: nextAction.exactOptional(),
   conditions: z.array(conditionAnswer).describe('Conditions of the world. Empty until the operator has reported.'),
 })
 const world = z.object({
@@ -390,12 +393,17 @@ export const worldCounts = z
     examples: [{ total: 3, phases: { Inactive: 1, Starting: 0, Active: 2, Stopped: 0, Error: 0 } }],
   })
 
-/** A public world in responses to other organizations: without manifest, internal ports, query, sleep and streaming authorization. */
+/**
+ * A public world in responses to other organizations: without manifest, internal ports, query, sleep, schedule and streaming
+ * authorization.
+ */
 export const publicWorldAnswer = world
   .omit({ manifest: true })
   .extend({
-    runtime: runtime.omit({ query: true, idleStopMinutes: true, wakeOnAccess: true }).describe(texts.runtime),
-    status: status.omit({ idle: true }).describe(statusText),
+    runtime: runtime
+      .omit({ query: true, idleStopMinutes: true, wakeOnAccess: true, schedule: true })
+      .describe(texts.runtime),
+    status: status.omit({ idle: true, nextAction: true }).describe(statusText),
     launchContext: launchContext
       .extend({
         providerAStreaming: streamingA.omit({ authorizationId: true }).exactOptional().describe(texts.providerA),

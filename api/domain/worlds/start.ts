@@ -6,7 +6,7 @@ import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { statement } from '#api/platform/database/statement.ts'
 import type { RunUse } from '#shared/domain/runUse.ts'
 import { withDefined } from '#shared/optional.ts'
-import { changeWorld, writeChange } from './change.ts'
+import { changeWorld, type Made, writeChange } from './change.ts'
 import { checkStart, type StartFacts, startDelayMs, startWindowMs } from './startRules.ts'
 import { deployments, type WorldRow, whereOpen } from './table.ts'
 import { toStart } from './transitions.ts'
@@ -33,12 +33,32 @@ export const startWorld = async (
     if (wokenBy !== undefined && ctx.principal.kind !== 'platform') {
       await checkWakeRate(tx, { worldId, wokenBy, now: made.now })
     }
-    const build = await resolveBuild(tx, ctx.organizationId, row.runtime.build)
-    const start = toStart(row, { runId: ctx.newId('run'), now: made.now, build, clusterOf: ctx.clusterOf, wokenBy })
-    const facts = await readStartFacts(ctx, tx, row, { now: made.now, write: () => writeChange(tx, row, start, made) })
-    const { idleStopMinutes } = row.runtime
-    checkStart({ ...start.columns.granted, ...withDefined({ idleStopMinutes }) }, facts, ctx.principal)
+    await startLocked(ctx, tx, row, { made, wokenBy })
   })
+}
+
+type LockedStart = {
+  readonly made: Made
+  readonly wokenBy?: string | undefined
+  /** The next action of the schedule, if the start is an action of it. */
+  readonly nextAction?: WorldRow['nextAction']
+}
+
+/** Starts a new run of a locked world, as `startWorld` does. */
+export const startLocked = async (
+  ctx: StartDeps & Pick<Context, 'clusterOf' | 'principal'>,
+  tx: Transaction,
+  row: WorldRow,
+  { made, wokenBy, nextAction }: LockedStart,
+): Promise<void> => {
+  const { now, newId } = made
+  const isScheduled = nextAction !== undefined
+  const build = await resolveBuild(tx, row.organizationId, row.runtime.build)
+  const start = toStart(row, { runId: newId('run'), now, build, clusterOf: ctx.clusterOf, wokenBy, isScheduled })
+  const change = { ...start, columns: { ...start.columns, ...withDefined({ nextAction }) } }
+  const facts = await readStartFacts(ctx, tx, row, { now, write: () => writeChange(tx, row, change, made) })
+  const { idleStopMinutes } = row.runtime
+  checkStart({ ...start.columns.granted, ...withDefined({ idleStopMinutes }) }, facts, ctx.principal)
 }
 
 /** The settings that decide about starts. */

@@ -77,9 +77,9 @@ export const checkStart = (
 ): void => {
   const { limits, others, startsPerMinute, startDelayMs: delayMs } = facts
   if (delayMs > 0 && principal.kind !== 'platform') {
-    const headers = { 'retry-after': String(Math.ceil(delayMs / 1_000)) }
-    const detail = `${explainRate(startsPerMinute)} Retry after the time in Retry-After.`
-    throw new Problem('rate_limited', detail, { headers })
+    const seconds = String(Math.ceil(delayMs / 1_000))
+    const detail = `${explainRate(startsPerMinute)} Retry in ${seconds} s.`
+    throw new Problem('rate_limited', detail, { headers: { 'retry-after': seconds } })
   }
   const refusal = explainStart(run, facts)
   if (refusal !== undefined) throw new Problem(refusal.code, refusal.message)

@@ -19,6 +19,7 @@ import { instant } from '#api/platform/database/columns.ts'
 import type { WorldIdle } from '#shared/domain/idle.ts'
 import { endedStatuses } from '#shared/domain/phases.ts'
 import type { Reported, ServerQuery } from '#shared/domain/query.ts'
+import type { NextAction } from '#shared/domain/schedule.ts'
 import { deploymentStatuses, networkingStrategies, worldPhases, worldStates } from '#shared/enumerations.ts'
 import type { CapturedRun, WorldSpec } from '#shared/resources/world.ts'
 import { deploymentEndReasons } from './runs/schema.ts'
@@ -132,6 +133,8 @@ export const worlds = pgTable(
     queueReported: jsonb().$type<Reported>(),
     /** The sleep of the world as the operator reports it; null if it reports none. */
     idle: jsonb().$type<WorldIdle>(),
+    /** The next action of the schedule, with its times in UTC and milliseconds; null without a schedule. */
+    nextAction: jsonb().$type<NextAction>(),
     /** The restarts of the run's server. */
     restarts: integer().notNull().default(0),
     /** The version of the status for realtime subscribers. A trigger sets it with each change record. */
@@ -156,6 +159,10 @@ export const worlds = pgTable(
     index().on(table.cluster).where(sql`${table.resourceUid} is not null`),
     index().on(table.purgeAt).where(sql`${table.removedAt} is not null`),
     index().on(table.organizationId, table.waitsSince).where(sql`${table.waitsSince} is not null`),
+    // Times of one form sort as texts, and a cast to an instant is not immutable.
+    index('worlds_next_action_at_index')
+      .on(sql`(${table.nextAction} ->> 'at') collate "C"`)
+      .where(sql`${table.nextAction} is not null and ${table.deletingAt} is null`),
   ],
 )
 

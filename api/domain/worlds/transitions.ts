@@ -1,5 +1,6 @@
 import { requestedConditions } from '#api/domain/events/conditions.ts'
 import type { EventDraft } from '#api/domain/events/table.ts'
+import { isAsleep } from '#shared/domain/idle.ts'
 import { isRunning } from '#shared/domain/phases.ts'
 import { plainSettings, runtimeSettings, serverSettings } from '#shared/domain/world.ts'
 import { withDefined } from '#shared/optional.ts'
@@ -18,9 +19,18 @@ export type WorldChange = {
   readonly columns: Partial<WorldRow> & { readonly revision: number }
   /** The run of the columns begins, or the runs without a pod end. */
   readonly runs?: 'begin' | 'end'
-  /** The caller for whom the run that begins woke the world. */
+  /** The caller for whom the run that begins woke the world. See `wakerOf`. */
   readonly wokenBy?: string | undefined
   readonly events?: readonly EventDraft[]
+}
+
+/** Reports whether a world is not in the desired state yet. A restart needs a run, and a stop a run, a start that waits, or a sleep. */
+export const needsAction = (
+  action: 'start' | 'stop' | 'restart',
+  row: Pick<WorldRow, 'state' | 'phase' | 'idle' | 'waitsSince'>,
+): boolean => {
+  if (action === 'start') return !isRunning(row)
+  return isRunning(row) || (action === 'stop' && (row.waitsSince !== null || isAsleep(row)))
 }
 
 /** The columns of a world that waits for nothing. */
@@ -32,10 +42,12 @@ type Start = {
   readonly build: WorldRow['resolvedBuild']
   readonly clusterOf: (place: Place) => string | undefined
   readonly wokenBy?: string | undefined
+  /** True if the schedule of the world asks for the run. */
+  readonly isScheduled?: boolean
 }
 
 /** Returns the change that starts a new run, whatever the state. A world whose place has changed moves to its cluster. */
-export const toStart = (row: WorldRow, { runId, now, build, clusterOf, wokenBy }: Start) =>
+export const toStart = (row: WorldRow, { runId, now, build, clusterOf, wokenBy, isScheduled = false }: Start) =>
   ({
     columns: {
       state: 'Running',
@@ -51,7 +63,13 @@ export const toStart = (row: WorldRow, { runId, now, build, clusterOf, wokenBy }
     },
     runs: 'begin',
     wokenBy,
-    events: [startEvent(runId, isRunning(row) ? row.runId : null, wokenBy && showWaker(wokenBy, row.organizationId))],
+    events: [
+      startEvent(runId, {
+        replaced: isRunning(row) ? row.runId : null,
+        wokenBy: wokenBy && showWaker(wokenBy, row.organizationId),
+        isScheduled,
+      }),
+    ],
   }) satisfies WorldChange
 
 /** Returns the change to a start with kubectl that waits. The phase stays, because no run begins yet. */
@@ -73,7 +91,7 @@ export const toWait = (row: WorldRow, { wait, now }: { wait: Wait; now: Date }) 
   }) satisfies WorldChange
 
 /** Returns the change that stops a world. The phase is Stopped at once; the server drains afterwards. */
-export const toStop = (row: WorldRow, { now }: { now: Date }) =>
+export const toStop = (row: WorldRow, { now, isScheduled = false }: { now: Date; isScheduled?: boolean }) =>
   ({
     columns: {
       state: 'Stopped',
@@ -81,7 +99,7 @@ export const toStop = (row: WorldRow, { now }: { now: Date }) =>
       ...toRequestedColumns(row, { phase: 'Stopped', message: runEndMessages.Stopped, now }),
     },
     runs: 'end',
-    events: [stopEvent()],
+    events: [stopEvent({ isScheduled })],
   }) satisfies WorldChange
 
 /** Returns the columns of the observed state until the operator reports, with the next revision. */

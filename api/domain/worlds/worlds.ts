@@ -31,6 +31,7 @@ import { applyPatch } from './patch.ts'
 import { presentDeployment } from './present.ts'
 import { checkRowBytes, rowBytes } from './rowBytes.ts'
 import type { DeploymentAnswer } from './runs/schema.ts'
+import { explainSchedule, rescheduled } from './schedule.ts'
 import type { Compute, CreateWorld, PatchWorld } from './schema.ts'
 import { checkWorldSize, explainProfileForBots } from './size.ts'
 import { deployments, launchContexts, type WorldRow, worlds } from './table.ts'
@@ -42,7 +43,9 @@ export const createWorld = async (
   input: CreateWorld,
 ): Promise<{ worldId: string; launchContextId: string }> => {
   const cluster = selectCluster(ctx, input.compute)
-  refuseFault(explainNetworking(input.networking, ctx) ?? explainQuery(input))
+  refuseFault(
+    explainNetworking(input.networking, ctx) ?? explainQuery(input) ?? explainSchedule(input.runtime.schedule),
+  )
   const created = await createOnce(ctx, async (tx, now) => {
     const { world, launchContext } = buildWorldRows(input, { ...ctx, cluster, now })
     const idleStopMinutes = await checkNewWorld(ctx, tx, {
@@ -97,7 +100,8 @@ export const patchWorld = async (
     const [context] = await tx.select().from(launchContexts).where(eq(launchContexts.worldId, worldId))
     if (context === undefined) throw notFound()
     const next = applyPatch(row, context, changes)
-    refuseFault(explainQuery(next.world))
+    refuseFault(explainQuery(next.world) ?? explainSchedule(changes.runtime?.schedule))
+    const nextAction = rescheduled(row, next.world.runtime, made.now)
     if (changes.runtime !== undefined) await checkIdle(tx, { ...row, ...next.world })
     checkRowBytes(rowBytes({ ...row, ...next.world }, next.context), rowBytes(row, context))
     const { profile } = next.world.networking.scaling
@@ -115,7 +119,7 @@ export const patchWorld = async (
     await writeChange(
       tx,
       row,
-      { columns: { ...next.world, ...move, revision: row.revision + 1, updatedAt: made.now } },
+      { columns: { ...next.world, ...move, nextAction, revision: row.revision + 1, updatedAt: made.now } },
       made,
     )
   })

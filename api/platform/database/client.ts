@@ -63,6 +63,9 @@ const readWrite: TransactionMode = { begin: 'begin', waits: true }
  */
 export const beginsWithReads: TransactionMode = { begin: 'begin read write', waits: false }
 
+/** The mode of a transaction that fails if another one keeps a row locked for a second. */
+export const impatient: TransactionMode = { begin: `begin; set local lock_timeout = '1s'`, waits: true }
+
 /** The longest statement of a scan. It bounds what a scan takes from the requests of others. */
 const scanTimeoutMs = 5_000
 

@@ -50,6 +50,7 @@ const aRow = (changes: Partial<WorldRow> = {}): WorldRow => {
       queueActive: null,
       queueReported: null,
       idle: null,
+      nextAction: null,
       restarts: 0,
       cluster: 'default',
       targetCluster: null,

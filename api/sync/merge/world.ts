@@ -42,9 +42,10 @@ const toPatch = (row: WorldRow, spec: WorldSpec): PatchWorld => {
     query: ___,
     idleStopMinutes: ____,
     wakeOnAccess: _____,
+    schedule: ______,
     ...runtime
   } = row.runtime
-  const { durationMinutes, idleStopMinutes, wakeOnAccess } = spec
+  const { durationMinutes, idleStopMinutes, wakeOnAccess, schedule } = spec
   const settings = serverSettings.parse(spec)
   const description = spec.description === (row.description ?? '') ? {} : { description: spec.description }
   return {
@@ -54,7 +55,11 @@ const toPatch = (row: WorldRow, spec: WorldSpec): PatchWorld => {
     ...settings,
     compute: { ...row.compute, ...settings.compute },
     networking: { ...settings.networking, scaling: { ...row.networking.scaling, profile: spec.scaling.profile } },
-    runtime: { ...runtime, ...settings.runtime, ...withDefined({ durationMinutes, idleStopMinutes, wakeOnAccess }) },
+    runtime: {
+      ...runtime,
+      ...settings.runtime,
+      ...withDefined({ durationMinutes, idleStopMinutes, wakeOnAccess, schedule }),
+    },
     admission: { policy: row.admission.policy, ...withDefined({ capacity: spec.runtime.capacity }) },
   }
 }

@@ -32,8 +32,12 @@ const columns = {
 }
 const row = { ...world, ...columns } as WorldRow
 
-const ownedByApi = ['/runId', '/startedAt', '/revision', '/granted']
-const edits = changesOf(worldSpecSchema).filter(({ pointer }) => !ownedByApi.some((own) => covers(own, pointer)))
+const ownedByApi = ['/runId', '/startedAt', '/revision', '/granted', '/nextAction']
+/** Parts of a schedule that are not valid alone. */
+const parts = ['/schedule/timeZone', '/schedule/restart/whenEmptyWithinMinutes']
+const edits = changesOf(worldSpecSchema).filter(
+  ({ pointer }) => ![...ownedByApi, ...parts].some((each) => covers(each, pointer)),
+)
 
 type QueryEdit = NonNullable<WorldSpecInput['runtime']>['query'] | undefined
 
@@ -80,6 +84,25 @@ test.each<[string, QueryEdit, QueryEdit, QueryEdit]>([
   expect(merged.spec).toEqual(sides.row)
   expect(merged.adopted).toEqual([])
   expect(merged.putBack).toContain('/runtime/query/protocol')
+})
+
+const berlin = { timeZone: 'Europe/Berlin', start: '0 18 * * *' }
+
+test.each<[string, WorldSpecInput['schedule'], WorldSpecInput['schedule']]>([
+  [
+    'moved with kubectl in another time zone over REST',
+    { ...berlin, timeZone: 'Asia/Tokyo' },
+    { ...berlin, start: '0 20 * * *' },
+  ],
+  ['extended with kubectl and removed over REST', undefined, { ...berlin, stop: '0 2 * * *' }],
+  ['extended with both', { ...berlin, stop: '0 2 * * *' }, { ...berlin, restart: { at: '0 5 * * *' } }],
+])('a schedule that is %s stays as the row has it', (_, ours, theirs) => {
+  const withSchedule = (schedule: WorldSpecInput['schedule']): WorldSpec =>
+    worldSpecSchema.parse({ ...desiredSpec(row), ...withDefined({ schedule }) })
+  const sides = { base: withSchedule(berlin), row: withSchedule(ours), live: withSchedule(theirs), unreadable: [] }
+  const merged = mergeWorld(sides, row, freeFacts)
+  expect([merged.spec, merged.adopted, merged.reasons]).toEqual([sides.row, [], []])
+  expect(merged.putBack.length).toBeGreaterThan(0)
 })
 
 test.each(scalingProfileNames)(

@@ -1,6 +1,7 @@
 import { explainImage } from '#api/domain/builds/image.ts'
 import { explainNetworking } from '#api/domain/worlds/networking.ts'
 import { explainSpecBytes } from '#api/domain/worlds/rowBytes.ts'
+import { explainSchedule } from '#api/domain/worlds/schedule.ts'
 import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import { explainProfileForBots, explainSize } from '#api/domain/worlds/size.ts'
 import { explainStart, type StartFacts } from '#api/domain/worlds/startRules.ts'
@@ -74,6 +75,7 @@ const worldRules = (row: WorldSpec, build: Programmed, facts: WorldFacts): Rule<
   },
   // Parts of two queries, or a part with defaults for the rest, would be a query that nobody wrote.
   { fields: ['/runtime/query', '/idleStopMinutes'], isWhole: true, refuse: (edited) => refuseIdle(edited, facts) },
+  { fields: ['/schedule'], isWhole: true, refuse: ({ schedule }) => explainSchedule(schedule)?.message },
   { fields: ['/metadata'], refuse: (edited) => explainSpecBytes(edited, row) },
   { fields: ['/runtime/args'], refuse: (edited) => explainSpecBytes(edited, row) },
   // Last, so that a start is checked with the other edits.

@@ -19,13 +19,16 @@ import type { RunUse } from '#shared/domain/runUse.ts'
 /** The number of an organization's oldest waiting starts that are considered at a time. */
 const maxConsidered = 50
 
+/** `isBehind` reports whether the resource of a world has a higher revision than its row, as after a restore of the database, or may have. */
+type WaitingDeps = ReconcileDeps & { readonly isBehind: (row: WorldRow) => boolean }
+
 type Waiting = Pick<WorldRow, 'id' | 'organizationId' | 'networking'>
 
 /** The interval for looking for room. */
 const pollMs = 250
 
 /** Begins the starts that wait in this cluster, until the signal aborts. */
-export const runWaitingStarts = async (deps: ReconcileDeps, signal: AbortSignal): Promise<void> => {
+export const runWaitingStarts = async (deps: WaitingDeps, signal: AbortSignal): Promise<void> => {
   while (!signal.aborted) {
     await startWaiting(deps)
     await sleep(deps.clock, pollMs, signal)
@@ -37,7 +40,7 @@ export const runWaitingStarts = async (deps: ReconcileDeps, signal: AbortSignal)
  * start that needs too much room or that fails is passed over. The waiting starts are in the rows, so another leader continues. It
  * never rejects.
  */
-const startWaiting = async (deps: ReconcileDeps): Promise<void> => {
+const startWaiting = async (deps: WaitingDeps): Promise<void> => {
   const { log } = deps
   const waiting = await readWaiting(deps).catch((error: unknown) => {
     log.warn({ err: error }, 'pull: the starts that wait cannot be read')
@@ -71,7 +74,7 @@ const readWaiting = ({ db, cluster, clock }: ReconcileDeps): Promise<Waiting[]> 
 type Room = { readonly limits: Limits; readonly others: RunUse } | undefined
 
 /** Tries a start if a first look, which locks nothing, finds room for it. `rooms` caches what was read for each organization. */
-const startIfRoom = async (deps: ReconcileDeps, rooms: Map<string, Room>, waiting: Waiting): Promise<void> => {
+const startIfRoom = async (deps: WaitingDeps, rooms: Map<string, Room>, waiting: Waiting): Promise<void> => {
   const { id, organizationId, networking } = waiting
   const room = rooms.has(organizationId) ? rooms.get(organizationId) : await readRoom(deps, organizationId)
   rooms.set(organizationId, room)
@@ -90,9 +93,9 @@ const readRoom = async ({ db, defaultLimits }: ReconcileDeps, organizationId: st
 }
 
 /** Begins a start that waits, or refuses it, under the locks and the checks of a start. Returns true if it changed the row. */
-const tryStart = async (deps: ReconcileDeps, tx: Transaction, id: string): Promise<boolean> => {
+const tryStart = async (deps: WaitingDeps, tx: Transaction, id: string): Promise<boolean> => {
   const row = await lockWorld(tx, id)
-  if (row === undefined || row.waitsSince === null || row.deletingAt !== null) return false
+  if (row === undefined || row.waitsSince === null || row.deletingAt !== null || deps.isBehind(row)) return false
   const now = new Date(deps.clock.now())
   const change = decide(row, await readFacts(deps, tx, row), { ...deps, now })
   if (change !== undefined) await writeChange(tx, row, change, { now, newId: deps.newId })

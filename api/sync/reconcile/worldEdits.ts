@@ -3,6 +3,7 @@ import { eq } from 'drizzle-orm'
 import { readWorldBots } from '#api/domain/bots/live.ts'
 import { findBuild } from '#api/domain/builds/builds.ts'
 import { hasNewPlace, movesAtOnce, toMoveColumns } from '#api/domain/worlds/move.ts'
+import { rescheduled } from '#api/domain/worlds/schedule.ts'
 import { readStartFacts, type StartDeps } from '#api/domain/worlds/start.ts'
 import { launchContexts, type WorldRow } from '#api/domain/worlds/table.ts'
 import { toStart, toStop, toWait, type WorldChange } from '#api/domain/worlds/transitions.ts'
@@ -44,10 +45,11 @@ export const editWorld = async (
   if (context === undefined) return undefined
   const { world, context: changed } = toWorldColumns(row, context, edit.spec)
   await tx.update(launchContexts).set(changed).where(eq(launchContexts.id, context.id))
-  const edited = { ...row, ...world, revision }
+  const nextAction = rescheduled(row, world.runtime, now)
+  const edited = { ...row, ...world, nextAction, revision }
   const { columns, ...transition } = toTransition(deps, edited, { edit, now })
   const move = isMoved(row, edited, edit) ? toMoveColumns(edited, deps.clusterOf) : {}
-  return { ...transition, columns: { ...world, ...columns, ...move } }
+  return { ...transition, columns: { ...world, nextAction, ...columns, ...move } }
 }
 
 /** Reports whether an edit moves a world to another place now: a start after the place changed, or a new place without a run. */

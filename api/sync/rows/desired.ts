@@ -92,6 +92,8 @@ export const desiredSpec = (row: PushedWorld): WorldSpec => {
       durationMinutes: row.runtime.durationMinutes,
       idleStopMinutes: row.runtime.idleStopMinutes,
       wakeOnAccess: row.runtime.wakeOnAccess,
+      schedule: row.runtime.schedule,
+      nextAction: row.nextAction ?? undefined,
     }),
     scaling: { profile: row.networking.scaling.profile },
     ...settings,

@@ -2,7 +2,8 @@ import { and, count, desc, eq, isNull, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import type { StoredCondition } from '#api/domain/events/conditions.ts'
 import { whereReadable } from '#api/domain/worlds/listing/listing.ts'
-import { type DeploymentRow, deployments, worlds } from '#api/domain/worlds/table.ts'
+import { nextActionOf } from '#api/domain/worlds/schedule.ts'
+import { type DeploymentRow, deployments, type WorldRow, worlds } from '#api/domain/worlds/table.ts'
 import { whereWorld } from '#api/domain/worlds/worlds.ts'
 import { runScan } from '#api/platform/database/readPage.ts'
 import { optional } from '#api/platform/http/fields.ts'
@@ -35,10 +36,18 @@ export const explainWorldState = async (ctx: Context, worldId: string): Promise<
     ...world,
     ...optional('run', run && toRun(run)),
     ...(isAsleep(world) && { sleep: { wakesOnAccess: world.runtime.wakeOnAccess === 'Access' } }),
+    ...optional('startsAt', nextStartOf(world.runtime, new Date(ctx.clock.now()))),
     ...(larger !== undefined && { largerProfile: larger }),
     ...optional('others', others),
   }
   return { worldId, ...explainWorld(facts, ctx.clock.now()) }
+}
+
+/** Returns when the schedule starts a world next. A stop or a restart may come before. */
+const nextStartOf = ({ schedule }: WorldRow['runtime'], now: Date): string | undefined => {
+  if (schedule?.start === undefined) return undefined
+  const { timeZone, start } = schedule
+  return nextActionOf({ timeZone, start }, now)?.at
 }
 
 type Run = Pick<DeploymentRow, 'runId' | 'restarts' | 'exitCode' | 'startedAt' | 'endedAt' | 'networking'>

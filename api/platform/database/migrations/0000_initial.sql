@@ -136,6 +136,7 @@ CREATE TABLE "worlds" (
 	"queue_active" integer,
 	"queue_reported" jsonb,
 	"idle" jsonb,
+	"next_action" jsonb,
 	"restarts" integer DEFAULT 0 NOT NULL,
 	"followed_version" timestamp (3) with time zone DEFAULT now() NOT NULL,
 	"cluster" text DEFAULT 'default' NOT NULL,
@@ -164,6 +165,8 @@ CREATE INDEX "worlds_cluster_index" ON "worlds" USING btree ("cluster") WHERE "w
 CREATE INDEX "worlds_purge_at_index" ON "worlds" USING btree ("purge_at") WHERE "worlds"."removed_at" is not null;--> statement-breakpoint
 -- Finds the starts that wait for room, the oldest of each organization first.
 CREATE INDEX "worlds_organization_id_waits_since_index" ON "worlds" USING btree ("organization_id","waits_since") WHERE "worlds"."waits_since" is not null;--> statement-breakpoint
+-- Finds the actions of schedules that are due.
+CREATE INDEX "worlds_next_action_at_index" ON "worlds" USING btree (("next_action" ->> 'at') collate "C") WHERE "worlds"."next_action" is not null and "worlds"."deleting_at" is null;--> statement-breakpoint
 
 CREATE TABLE "launch_contexts" (
 	"id" text PRIMARY KEY NOT NULL,
@@ -550,10 +553,10 @@ CREATE TRIGGER realtime_world_made BEFORE INSERT ON "worlds"
 -- restoration are recorded; changes of a deleted world are not.
 CREATE TRIGGER realtime_world_changed BEFORE UPDATE ON "worlds" FOR EACH ROW
 	WHEN ((OLD.deleting_at IS NULL OR NEW.deleting_at IS NULL) AND (
-		OLD.phase, OLD.status_message, OLD.address, OLD.idle, OLD.conditions, OLD.started_at, OLD.run_id, OLD.resolved_build,
+		OLD.phase, OLD.status_message, OLD.address, OLD.idle, OLD.next_action, OLD.conditions, OLD.started_at, OLD.run_id, OLD.resolved_build,
 		OLD.started_with, OLD.waits_for, OLD.runtime, OLD.networking, OLD.admission, OLD.compute, OLD.name, OLD.deleting_at
 	) IS DISTINCT FROM (
-		NEW.phase, NEW.status_message, NEW.address, NEW.idle, NEW.conditions, NEW.started_at, NEW.run_id, NEW.resolved_build,
+		NEW.phase, NEW.status_message, NEW.address, NEW.idle, NEW.next_action, NEW.conditions, NEW.started_at, NEW.run_id, NEW.resolved_build,
 		NEW.started_with, NEW.waits_for, NEW.runtime, NEW.networking, NEW.admission, NEW.compute, NEW.name, NEW.deleting_at
 	)) EXECUTE FUNCTION realtime_record_world();--> statement-breakpoint
 -- The feed shows labels too. They are large, so only a statement that sets them compares them. The trigger above comes first, and a change
