@@ -451,6 +451,40 @@ describe('a world that sleeps', () => {
   })
 })
 
+describe('a world that the schedule starts', () => {
+  const startsAt = at(nowMs + 9.5 * 3_600_000)
+  const words = 'The schedule starts it in 9 hours, at 2026-11-21T17:31:30Z.'
+  const startedBySchedule = ([facts]: readonly [Facts, string]) => why({ ...facts, startsAt }).sentence
+
+  test.each([
+    ['was stopped', sentences.Stopped, `Lobby is stopped. ${words}`],
+    ['was never started', sentences.NeverStarted, `Lobby was never started. ${words}`],
+    ['ended', sentences.Expired, `Lobby is stopped: the duration of the run is over. ${words}`],
+  ] as const)('says when, if it %s', (_, state, sentence) => {
+    expect(startedBySchedule(state)).toBe(sentence)
+  })
+
+  test('says it after what to do', () => {
+    const sleep = { wakesOnAccess: false }
+    expect(why({ ...sentences.Idle[0], sleep, startsAt }).sentence).toMatch(`Start it to wake it. ${words}`)
+    expect(startedBySchedule(sentences.RestartBudget)).toMatch(
+      `then start the world again. ${words} More than 1,000 other worlds`,
+    )
+  })
+
+  test.each(['ServerReady', 'Starting', 'StartWaits', 'WaitingForApi', 'Deleting', 'TerminationStuck'] as const)(
+    'does not say it with the reason %s',
+    (reason) => {
+      expect(startedBySchedule(sentences[reason])).toBe(sentences[reason][1])
+    },
+  )
+
+  test('does not say it while its changes are paused', () => {
+    const paused = { ...ready('Paused', 'Paused: remove the annotation.'), type: 'Progressing' }
+    expect(why({ phase: 'Stopped', conditions: [paused], startsAt }).sentence).not.toContain('schedule')
+  })
+})
+
 describe('a world that does not sleep because its players are unknown', () => {
   const message =
     'The world does not sleep, because its server does not say its players. Check the port of runtime.query.'

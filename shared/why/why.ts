@@ -29,6 +29,8 @@ export type WhyFacts = {
   readonly run?: WhyRun
   /** Present while the world sleeps, with whether users who enter wake it. */
   readonly sleep?: { readonly wakesOnAccess: boolean }
+  /** ISO 8601. The next time at which the schedule starts the world. Absent if it never does. */
+  readonly startsAt?: string
   /**
    * A scaling profile with more memory than that of the run: the one that the world has by now, or else the next one that the caller
    * may choose. Null if there is none, absent if it is unknown.
@@ -193,6 +195,7 @@ const toSentence = (why: Parts, facts: WhyFacts, nowMs: number): string => {
     next,
     ...(why.reason === '' ? [] : more),
     adviseOn(why),
+    nextStartOf(why, facts, nowMs),
     compare(why),
     alsoOf(why, facts),
     sleeplessnessOf(why, facts),
@@ -244,6 +247,13 @@ const adviseOn = ({ remedy = '', state }: Parts): string => {
   if (state !== 'Failed' || /\bstart\b/i.test(remedy)) return remedy
   const which = /\bother worlds|another world\b/.test(remedy) ? 'this one' : 'it'
   return remedy.replace(/(, or ask the platform operator.*)?\.$/, `, then start ${which}$1.`)
+}
+
+/** Returns when the schedule starts a world that does not run. A paused world starts after its pause, and a deleted one does not. */
+const nextStartOf = ({ state, reason }: Parts, { startsAt, phase }: WhyFacts, nowMs: number): string => {
+  const isOver = state !== 'Starting' && ['Stopped', 'Inactive', 'Error'].includes(phase)
+  if (startsAt === undefined || !isOver || ['Paused', 'Deleting', 'TerminationStuck'].includes(reason ?? '')) return ''
+  return `The schedule starts it in ${formatDuration(Date.parse(startsAt) - nowMs)}, at ${startsAt.replace('.000Z', 'Z')}.`
 }
 
 /** Returns what was refused, if it is not the cause. */
