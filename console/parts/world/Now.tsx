@@ -1,10 +1,12 @@
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, Fragment } from 'preact'
 import type { BotDeployment, PortAddress, World } from '#client/operations.ts'
 import { endMsOf, idleIn } from '#console/state/ends.ts'
 import { formatAge, formatCount } from '#console/state/format.ts'
 import { safeLink } from '#console/state/link.ts'
 import type { Condition } from '#console/state/row.ts'
+import { planOf } from '#console/state/schedule.ts'
 import { describeAwake, reportOf } from '#console/state/server.ts'
+import { hasRun } from '#console/state/settings/run.ts'
 import { toVisible } from '#console/state/visible.ts'
 import { now, rowOf } from '../../live/fleet.ts'
 import { Age, CopyButton, Loaded, Said, Scrolled, Time } from '../pieces.tsx'
@@ -92,6 +94,7 @@ const Facts = ({ world }: { readonly world: World }) => {
         <Reported name="Map of the server" text={reported.map} />
         <Duration world={world} />
         <Sleep world={world} />
+        <Schedule world={world} />
         <Fact name="Created">
           <Time at={world.createdAt} />
         </Fact>
@@ -122,6 +125,17 @@ const buildOf = ({ status: { resolvedBuild }, runtime: { build } }: World): stri
   return 'content' in build ? `Content ${build.content.id}` : `${build.channelId}:${build.tag}`
 }
 
+/** A time, and how long it is until then. */
+const Coming = ({ at }: { readonly at: string }) => {
+  const leftMs = Date.parse(at) - now.value
+  return (
+    <>
+      <Time at={at} />
+      {leftMs > 0 && <span class="muted"> (in {formatAge(leftMs)})</span>}
+    </>
+  )
+}
+
 /** The end of the run, and whether the world goes with it. */
 const Duration = ({ world }: { readonly world: World }) => {
   const { transient } = world
@@ -133,8 +147,7 @@ const Duration = ({ world }: { readonly world: World }) => {
       {formatCount(durationMinutes)} min
       {endMs !== undefined && (
         <>
-          , ends <Time at={new Date(endMs).toISOString()} />
-          {endMs > now.value && <span class="muted"> (in {formatAge(endMs - now.value)})</span>}
+          , ends <Coming at={new Date(endMs).toISOString()} />
         </>
       )}
       {transient && <>; the world is deleted then</>}
@@ -159,14 +172,27 @@ const Sleep = ({ world: { documentId, runtime, status } }: { readonly world: Wor
       )}
       {sleepsAt !== undefined && (
         <>
-          , sleeps at <Time at={sleepsAt} />
-          {Date.parse(sleepsAt) > now.value && (
-            <span class="muted"> (in {formatAge(Date.parse(sleepsAt) - now.value)})</span>
-          )}
+          , sleeps at <Coming at={sleepsAt} />
         </>
       )}
       {keptAwakeBy !== undefined && <>, {describeAwake(keptAwakeBy)}</>}
       {wakeOnAccess === 'Access' && <>; users who may enter wake the world</>}
+    </Fact>
+  )
+}
+
+/** The next action of the schedule of the world. */
+const Schedule = ({ world: { documentId, status } }: { readonly world: World }) => {
+  const { nextAction } = status
+  if (nextAction === undefined) return null
+  const phase = rowOf(documentId)?.phase ?? status.phase
+  return (
+    <Fact name="Schedule">
+      {planOf(nextAction, hasRun({ status: { ...status, phase } }), now.value).map(({ before, at, after }) => (
+        <Fragment key={at}>
+          {before} <Coming at={at} /> {after}{' '}
+        </Fragment>
+      ))}
     </Fact>
   )
 }

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { WorldDeployment } from '#client/operations.ts'
 import { refusalOf } from '#console/state/rights.ts'
 import { editedFields } from '#console/state/settings/draft.ts'
-import { fieldOfAdvice, liveFields, runFields } from '#console/state/settings/fields.ts'
+import { fieldOfAdvice, liveFields, runFields, scheduleFields } from '#console/state/settings/fields.ts'
 import { runSettingsOf } from '#console/state/settings/run.ts'
 import type { Version } from '#console/state/settings/version.ts'
 import type { Editor } from '../../live/editor.ts'
@@ -95,6 +95,7 @@ const Content = ({
       />
       <SettingTable title="Settings that act at the next start" fields={runFields} run={run} {...shared} />
       <SettingTable title="Settings that act at once" fields={liveFields} {...shared} />
+      <SettingTable title="Settings of the schedule, which act at once" fields={scheduleFields} {...shared} />
       <ReadOnly world={version.world} deployment={deployment} />
     </div>
   )

@@ -62,7 +62,8 @@ const afterBusy = ({ progress, attempts }: Step, failure: Failure): Step => {
 
 const explainBusy = ({ status, code, detail }: Failure): string => {
   if (status === 503) return 'The API is unavailable at the moment.'
-  const reason = code === 'rate_limited' ? detail.replace(/ *Retry after the time in Retry-After\.$/, '') : ''
+  const reason =
+    code === 'rate_limited' ? detail.replace(/ *Retry (after the time in Retry-After|in \d+ s)\.$/, '') : ''
   return reason.slice(0, maxReasonLength) || 'The API takes no more requests at the moment.'
 }
 

@@ -92,3 +92,14 @@ test('the other settings act at once or at the next start, and a run that is clo
   expect(acts('admission.policy', 'Closed').text).toBe('At once: the present run admits no more users')
   expect(acts('admission.policy', 'Closed', {}, 'Stopped').text).toBe('At once')
 })
+
+test('an edit of the schedule drops a restart that waits, and no other one', () => {
+  const dropped = 'At once: the restart that waits for an empty world is not done'
+  const [at, by] = ['2026-11-01T02:50:00.000Z', '2026-11-01T03:20:00.000Z']
+  const waiting = { ...aWorld().status, nextAction: { what: 'restart', at, by } } as const
+  const stop = 'runtime.schedule.stop'
+  expect(acts(stop, '', { status: waiting })).toEqual({ text: dropped, isWarning: true })
+  expect(acts('name', 'Hall', { status: waiting }).text).toBe('At once')
+  const coming = { ...aWorld().status, nextAction: { what: 'restart', at: by, by } } as const
+  expect(acts(stop, '', { status: coming })).toEqual({ text: 'At once', isWarning: false })
+})

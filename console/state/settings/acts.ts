@@ -1,11 +1,12 @@
 import { formatDuration } from '../format.ts'
+import { waits } from '../schedule.ts'
 import { describeAwake } from '../server.ts'
-import type { Field } from './fields.ts'
+import { type Field, scheduleFields } from './fields.ts'
 import { parseText } from './forms.ts'
 import { hasRun } from './run.ts'
 import type { Version } from './version.ts'
 
-/** When the edit of a setting acts. `isWarning` if it ends the present run or deletes the world at once. */
+/** When the edit of a setting acts. `isWarning` if it ends the present run, deletes the world or drops a restart at once. */
 export type Acts = { readonly text: string; readonly isWarning: boolean }
 
 /** Returns when a new text of a setting acts on a world, and what it does to the present run. */
@@ -13,6 +14,9 @@ export const actsOf = (field: Field, version: Version, text: string, nowMs: numb
   if (field.pendingWord !== undefined) return { text: 'At the next start', isWarning: false }
   if (field.id === 'runtime.durationMinutes') return actsOfDuration(field, version, text, nowMs)
   if (field.id === 'runtime.idleStopMinutes') return actsOfSleep(field, version, text, nowMs)
+  if (scheduleFields.includes(field) && waits(version.world.status.nextAction, nowMs)) {
+    return { text: 'At once: the restart that waits for an empty world is not done', isWarning: true }
+  }
   const isClosed = field.id === 'admission.policy' && text === 'Closed' && hasRun(version.world)
   return { text: isClosed ? 'At once: the present run admits no more users' : 'At once', isWarning: false }
 }

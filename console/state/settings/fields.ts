@@ -134,8 +134,48 @@ export const liveFields: readonly Field[] = [
   { id: 'streaming', name: 'Streaming', kind: 'json', hint: 'Settings for streamed clients, as JSON.' },
 ]
 
+/** The ids of the settings of a schedule that mean nothing without its times. */
+export const [restartMinutes, scheduleZone] = [
+  'runtime.schedule.restart.whenEmptyWithinMinutes',
+  'runtime.schedule.timeZone',
+] as const
+
+/** The settings of the schedule. Their edits act at once, and times count from then. */
+export const scheduleFields: readonly Field[] = [
+  {
+    id: 'runtime.schedule.start',
+    name: 'Scheduled start',
+    kind: 'cron',
+    hint: 'Times as the five fields of cron, such as 0 18 * * FRI: minute, hour, day of the month, month and day of the week. A world that runs stays as it is. Empty for none.',
+  },
+  {
+    id: 'runtime.schedule.stop',
+    name: 'Scheduled stop',
+    kind: 'cron',
+    hint: 'Times as cron, such as 0 2 * * SAT. At the same time, a stop comes first and a start last. Empty for none.',
+  },
+  {
+    id: 'runtime.schedule.restart.at',
+    name: 'Scheduled restart',
+    kind: 'cron',
+    hint: 'Times as cron, such as 0 5 * * *. A restart is a new run of a world that runs. Empty for none.',
+  },
+  {
+    id: restartMinutes,
+    name: 'Restart when empty within',
+    kind: 'number',
+    hint: 'Minutes for which a restart waits until nobody is in the world. After them, the world restarts with its players. Empty for a restart at once.',
+  },
+  {
+    id: scheduleZone,
+    name: 'Time zone of the schedule',
+    kind: 'timeZone',
+    hint: 'A name of the IANA database, such as Europe/Berlin. Empty for UTC.',
+  },
+]
+
 /** All settings, in the order of the page. */
-export const fields: readonly Field[] = [...runFields, ...liveFields]
+export const fields: readonly Field[] = [...runFields, ...liveFields, ...scheduleFields]
 
 /** Returns the first setting that an advice names, such as `compute`, or undefined. */
 export const fieldOfAdvice = (advised: string): Field | undefined =>

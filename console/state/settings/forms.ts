@@ -1,7 +1,19 @@
 import { toVisible } from '../visible.ts'
 
 /** The ways in which a setting is written as text, for a field of a form and for comparisons. */
-export type Kind = 'text' | 'long' | 'number' | 'choice' | 'flag' | 'pairs' | 'lines' | 'build' | 'query' | 'json'
+export type Kind =
+  | 'text'
+  | 'long'
+  | 'number'
+  | 'choice'
+  | 'flag'
+  | 'pairs'
+  | 'lines'
+  | 'build'
+  | 'query'
+  | 'timeZone'
+  | 'cron'
+  | 'json'
 
 /** The value that a text means, undefined for none, or the fault of the text. */
 export type Parsed = { readonly value: unknown } | { readonly fault: string }
@@ -15,6 +27,8 @@ type Form = {
 }
 
 const plain: Form = { write: (value) => String(value ?? ''), parse: (value) => ({ value }) }
+/** A text with one space between its words. Empty for none. */
+const words: Form = { write: plain.write, parse: (text) => ({ value: text.trim().replace(/\s+/g, ' ') || undefined }) }
 
 /** Returns JSON with escapes for invisible characters, which only its texts contain. */
 export const escapeInvisible = (json: string): string =>
@@ -178,6 +192,8 @@ const forms: Readonly<Record<Kind, Form>> = {
     parse: parseQuery,
     show: showQuery,
   },
+  timeZone: words,
+  cron: words,
   json: {
     write: (value) => escapeInvisible(JSON.stringify(value, null, 2)),
     parse: (text) => {

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
+import type { World } from '#client/operations.ts'
 import { type Draft, dropEdit, editedFields, editField } from './draft.ts'
 import { fieldOfAdvice, fields } from './fields.ts'
 import { writeQuery } from './forms.ts'
-import { faultsBeside, patchOf } from './patch.ts'
+import { faultsBeside, patchOf, removedWith } from './patch.ts'
 import { aVersion, aWorld } from './testing/world.ts'
+import type { Version } from './version.ts'
 
 const draftOf = (edits: Record<string, string>, version = aVersion()): Draft => {
   let draft: Draft | undefined
@@ -52,6 +54,70 @@ test('a wake that is absent is Never, and is patched only with an edit', () => {
   expect(patched({ 'runtime.wakeOnAccess': 'Never' }, access)).toMatchObject({
     patch: { runtime: { wakeOnAccess: 'Never' } },
   })
+})
+
+const nightly = { timeZone: 'Europe/Berlin', start: '0 18 * * FRI', restart: { at: '0 5 * * *' } } as const
+const withSchedule = (schedule: NonNullable<World['runtime']['schedule']>) =>
+  aVersion({ runtime: { ...aWorld().runtime, schedule } })
+const scheduled = (edits: Record<string, string>, version?: Version): unknown => {
+  const made = patched(
+    Object.fromEntries(Object.entries(edits).map(([id, text]) => [`runtime.schedule.${id}`, text])),
+    version,
+  )
+  return 'faults' in made ? made : made.patch.runtime?.schedule
+}
+
+test('a schedule is patched whole, with one space between the fields of cron, and other edits keep it', () => {
+  expect(scheduled({ start: ' 0  18 * * FRI ' })).toEqual({ start: '0 18 * * FRI' })
+  expect(scheduled({ stop: '0 2 * * SAT', timeZone: '' }, withSchedule(nightly))).toEqual({
+    start: '0 18 * * FRI',
+    stop: '0 2 * * SAT',
+    restart: { at: '0 5 * * *' },
+  })
+  expect(scheduled({ 'restart.at': '0 6 * * *', 'restart.whenEmptyWithinMinutes': '30' })).toEqual({
+    restart: { at: '0 6 * * *', whenEmptyWithinMinutes: 30 },
+  })
+  expect(patched({ 'runtime.mapName': 'ice' }, withSchedule(nightly))).toMatchObject({
+    patch: { runtime: { mapName: 'ice', schedule: nightly } },
+  })
+})
+
+test('a restart is removed with its times, and a schedule with its last ones', () => {
+  const nightlyIfEmpty = { ...nightly, restart: { at: '0 5 * * *', whenEmptyWithinMinutes: 30 } }
+  const version = withSchedule(nightlyIfEmpty)
+  const { timeZone, start } = nightly
+  expect(scheduled({ 'restart.at': ' ' }, version)).toEqual({ timeZone, start })
+  expect(scheduled({ start: '', 'restart.at': '' }, version)).toBeUndefined()
+  const draft = draftOf({ 'runtime.schedule.start': '', 'runtime.schedule.restart.at': '' }, version)
+  const made = patchOf(draft)
+  expect('patch' in made && removedWith(draft, made.patch).map(({ id }) => id)).toEqual([
+    'runtime.schedule.restart.whenEmptyWithinMinutes',
+    'runtime.schedule.timeZone',
+  ])
+  expect('patch' in made && 'runtime' in made.patch).toBe(true)
+})
+
+test('an edit removes no other setting if times are left, or if it is not one of the schedule', () => {
+  const removed = (edits: Record<string, string>) => {
+    const draft = draftOf(edits, withSchedule(nightly))
+    const made = patchOf(draft)
+    return 'patch' in made && removedWith(draft, made.patch)
+  }
+  expect(removed({ 'runtime.schedule.start': '' })).toEqual([])
+  expect(removed({ 'runtime.mapName': 'ice' })).toEqual([])
+  expect(removed({ name: 'Hall' })).toEqual([])
+})
+
+test('an edited part of a schedule that is nothing without times is not dropped', () => {
+  expect(scheduled({ timeZone: 'Europe/Paris' })).toEqual({ timeZone: 'Europe/Paris' })
+  expect(scheduled({ start: '', 'restart.at': '', timeZone: 'Europe/Paris' }, withSchedule(nightly))).toEqual({
+    timeZone: 'Europe/Paris',
+  })
+  const minutes = 'runtime.schedule.restart.whenEmptyWithinMinutes'
+  const fault = { faults: { [minutes]: ['needs a scheduled restart'] } }
+  expect(patched({ [minutes]: '30' })).toEqual(fault)
+  expect(patched({ [minutes]: '30', 'runtime.schedule.restart.at': '' }, withSchedule(nightly))).toEqual(fault)
+  expect(patched({ [minutes]: 'soon' })).toEqual({ faults: { [minutes]: ['must be a number'] } })
 })
 
 test('an emptied setting is absent', () => {

@@ -1,9 +1,9 @@
 import type { InputFault } from '#client/error.ts'
 import type { PatchWorld } from '#client/operations.ts'
 import { type Draft, editedFields, followsProfile } from './draft.ts'
-import type { Field } from './fields.ts'
+import { type Field, restartMinutes, scheduleFields, scheduleZone } from './fields.ts'
 import { parseText } from './forms.ts'
-import { settingsOf } from './version.ts'
+import { settingsOf, valueAt } from './version.ts'
 
 /** The faults of settings, by id. */
 export type Faults = Readonly<Record<string, readonly string[]>>
@@ -21,7 +21,10 @@ export const patchOf = (draft: Draft): { readonly patch: PatchWorld } | { readon
     if ('fault' in parsed) faults[id] = [parsed.fault]
     else setAt(settings, id.split('.'), parsed.value)
   }
+  const { at } = settings.runtime.schedule?.restart ?? {}
+  if (at === undefined && isSet(draft, restartMinutes)) faults[restartMinutes] ??= ['needs a scheduled restart']
   if (Object.keys(faults).length > 0) return { faults }
+  leaveOutSchedule(settings.runtime, draft)
   const members = new Set(edited.map(({ id }) => id.split('.')[0] ?? ''))
   // The API lets an absent capacity follow the profile. A present one stays, also with a new profile.
   if (draft.texts['networking.scaling.profile'] !== undefined) members.add('admission')
@@ -32,9 +35,31 @@ export const patchOf = (draft: Draft): { readonly patch: PatchWorld } | { readon
 // JSON leaves out what is undefined.
 const setAt = (target: object, [name = '', ...rest]: readonly string[], value: unknown): void => {
   const members = target as Record<string, unknown>
-  if (rest.length > 0) setAt(members[name] as object, rest, value)
-  else members[name] = value
+  if (rest.length === 0) members[name] = value
+  else {
+    members[name] ??= {}
+    setAt(members[name] as object, rest, value)
+  }
 }
+
+const isSet = ({ texts }: Draft, id: string): boolean => (texts[id] ?? '').trim() !== ''
+
+/** Leaves out what is nothing without times. An edited time zone stays, so that the API says what is missing. */
+const leaveOutSchedule = (runtime: NonNullable<PatchWorld['runtime']>, draft: Draft): void => {
+  const { schedule } = runtime
+  if (schedule === undefined) return
+  if (schedule.restart?.at === undefined) delete schedule.restart
+  const hasTimes = [schedule.start, schedule.stop, schedule.restart].some((each) => each !== undefined)
+  if (!hasTimes && !isSet(draft, scheduleZone)) delete runtime.schedule
+}
+
+/** Returns the settings that a patch removes although they are not edited: those of a schedule whose times are. */
+export const removedWith = ({ base, texts }: Draft, patch: PatchWorld): readonly Field[] =>
+  patch.runtime === undefined
+    ? []
+    : scheduleFields.filter(
+        ({ id }) => texts[id] === undefined && base.texts[id] !== '' && valueAt(patch, id) === undefined,
+      )
 
 /**
  * Returns the faults that the API found in a body, beside the edited setting that each is about. `others` are about none of them.

@@ -74,5 +74,5 @@ export const settingsOf = ({
 })
 
 /** Returns the value at a path such as `networking.ports`. */
-const valueAt = (settings: unknown, path: string): unknown =>
+export const valueAt = (settings: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], settings)

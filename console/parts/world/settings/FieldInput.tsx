@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks'
 import type { Field } from '#console/state/settings/fields.ts'
 import {
   type BuildText,
@@ -54,11 +55,28 @@ export const FieldInput = ({ field: { id, kind, choices = [] }, text, isInvalid,
     value: text,
     onInput: (event: { readonly currentTarget: { readonly value: string } }) => onText(event.currentTarget.value),
   } as const
-  if (kind === 'text' || kind === 'number') {
+  if (kind === 'timeZone') return <TimeZoneInput {...typed} />
+  if (kind === 'text' || kind === 'number' || kind === 'cron') {
     return <input {...typed} type="text" inputMode={kind === 'number' ? 'decimal' : 'text'} />
   }
   const rows = Math.min(12, text.split('\n').length + 1)
   return <textarea {...typed} rows={rows} class={kind === 'long' ? '' : 'is-code'} />
+}
+
+/** A text with the time zones that the browser knows as suggestions. */
+const TimeZoneInput = (typed: { readonly id: string }) => {
+  const [zones] = useState(() => [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])])
+  const listId = `${typed.id}-list`
+  return (
+    <>
+      <input {...typed} type="text" list={listId} />
+      <datalist id={listId}>
+        {zones.map((zone) => (
+          <option key={zone} value={zone} />
+        ))}
+      </datalist>
+    </>
+  )
 }
 
 /** The options of a choice, with the chosen value if a newer API has it. */

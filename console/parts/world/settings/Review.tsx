@@ -1,9 +1,10 @@
 import { useEffect, useRef } from 'preact/hooks'
+import type { PatchWorld } from '#client/operations.ts'
 import { formatCount } from '#console/state/format.ts'
 import { type Acts, actsOf } from '#console/state/settings/acts.ts'
 import { patchCommands } from '#console/state/settings/command.ts'
 import { type Draft, editedFields, followsProfile } from '#console/state/settings/draft.ts'
-import { patchOf } from '#console/state/settings/patch.ts'
+import { patchOf, removedWith } from '#console/state/settings/patch.ts'
 import { hasRun } from '#console/state/settings/run.ts'
 import type { Editor } from '../../../live/editor.ts'
 import { now } from '../../../live/fleet.ts'
@@ -34,6 +35,8 @@ export const Review = ({
   const edited = editedFields(draft)
   const isFollowing = draft.texts['networking.scaling.profile'] !== undefined && followsProfile(draft)
   const isSaving = editor.isSaving.value
+  const made = patchOf(draft)
+  const removed = 'patch' in made ? removedWith(draft, made.patch) : []
   const later = edited.filter(({ pendingWord }) => pendingWord !== undefined)
   return (
     <dialog ref={dialog} class="review" aria-labelledby="review-title" onClose={onClose}>
@@ -63,6 +66,19 @@ export const Review = ({
               </td>
             </tr>
           ))}
+          {removed.map((field) => (
+            <tr key={field.id}>
+              <th scope="row">{field.name}</th>
+              <td data-column="Before">
+                <Value field={field} text={draft.base.texts[field.id] ?? ''} />
+              </td>
+              <td data-column="After">
+                <Value field={field} text="" />
+                <p class="muted small">Removed with the times of the schedule</p>
+              </td>
+              <td data-column="Acts">At once</td>
+            </tr>
+          ))}
         </tbody>
       </table>
       {later.length > 0 && hasRun(draft.base.world) && (
@@ -71,7 +87,7 @@ export const Review = ({
           A save does not restart it.
         </p>
       )}
-      <Commands draft={draft} />
+      {'patch' in made && <Commands draft={draft} patch={made.patch} />}
       <div class="buttons">
         <button
           type="button"
@@ -95,19 +111,13 @@ export const Review = ({
 const When = ({ acts: { text, isWarning } }: { readonly acts: Acts }) =>
   isWarning ? <strong class="setting-warning">▲ {text}</strong> : text
 
-const Commands = ({ draft }: { readonly draft: Draft }) => {
-  const made = patchOf(draft)
-  if ('faults' in made) return null
-  return (
-    <CommandTexts
-      title="The same as commands"
-      commands={Object.entries(patchCommands(draft.base.world, made.patch, draft.base.etag)).map(
-        ([language, text]) => ({
-          title: `Edit with ${language}${language === 'kubectl' ? ', by hand' : ''}`,
-          name: `the edit with ${language}`,
-          text,
-        }),
-      )}
-    />
-  )
-}
+const Commands = ({ draft: { base }, patch }: { readonly draft: Draft; readonly patch: PatchWorld }) => (
+  <CommandTexts
+    title="The same as commands"
+    commands={Object.entries(patchCommands(base.world, patch, base.etag)).map(([language, text]) => ({
+      title: `Edit with ${language}${language === 'kubectl' ? ', by hand' : ''}`,
+      name: `the edit with ${language}`,
+      text,
+    }))}
+  />
+)

@@ -16,7 +16,7 @@ const Shown = ({ kind, text }: { readonly kind: Kind; readonly text: string }) =
   text === '' ? (
     <span class="muted">None</span>
   ) : (
-    <span class={`setting-value ${['json', 'pairs', 'lines'].includes(kind) ? 'mono' : ''}`}>
+    <span class={`setting-value ${['json', 'pairs', 'lines', 'cron'].includes(kind) ? 'mono' : ''}`}>
       <Said text={text} />
     </span>
   )
