@@ -7,6 +7,7 @@ import { projects } from '#api/domain/projects/table.ts'
 import { updateColumns } from '#api/domain/worlds/change.ts'
 import { buildWorldRows } from '#api/domain/worlds/create.ts'
 import { endUnseen, recordStart } from '#api/domain/worlds/runs/runs.ts'
+import { createScheduler, type SchedulerDeps } from '#api/domain/worlds/scheduler.ts'
 import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import { sumRunning } from '#api/domain/worlds/start.ts'
 import { type DeploymentRow, deployments, type WorldRow, worlds } from '#api/domain/worlds/table.ts'
@@ -16,6 +17,7 @@ import { openDatabase, type Transaction } from '#api/platform/database/client.ts
 import { migrateDatabase } from '#api/platform/database/migrate.ts'
 import { recordDeployments } from '#api/sync/reconcile/reportedRun.ts'
 import { lockWorld } from '#api/sync/reconcile/world.ts'
+import { inSession } from '#dev/postgres.ts'
 import { defaultPorts } from '#shared/domain/ports.ts'
 import { createIdSource, deploymentIdOfRun } from '#shared/ids.ts'
 import { type World, type WorldDeploymentStatus, worldSpecSchema, worldStatusSchema } from '#shared/resources/world.ts'
@@ -27,9 +29,10 @@ const later = new Date('2026-11-27T06:00:01.000Z')
 const organizationId = newId('organization')
 const projectId = newId('project')
 
+let url: string
 let database: ReturnType<typeof openDatabase>
 beforeAll(async () => {
-  const url = await aDatabase()
+  url = await aDatabase()
   await migrateDatabase({ url })
   database = openDatabase({ url, poolSize: 2 })
   const features = {}
@@ -249,4 +252,49 @@ test('an earlier end that the operator reports replaces a stop that the API reco
   expect(await readDeployment(id)).toMatchObject({ endedAt: now, endReason: 'RestartBudget' })
   await report(world, reported, { endedAt: new Date(0).toISOString(), endReason: 'Expired' })
   expect(await readDeployment(id)).toMatchObject({ endedAt: now, endReason: 'RestartBudget' })
+})
+
+test('the search for due actions reads what is due, however many schedules wait', async () => {
+  const { db } = database
+  await db.delete(worlds)
+  const due = { what: 'start', at: '2026-11-27T06:00:00.000Z' } as const
+  const { id } = await aWorld({ nextAction: due, runtime: {} as WorldRow['runtime'] })
+  await inSession(url, async (session) => {
+    const { rows } = await session.query<{ column_name: string }>(
+      `select column_name from information_schema.columns where table_name = 'worlds' and column_name not in ('id', 'next_action', 'deleting_at')`,
+    )
+    const others = rows.map(({ column_name: name }) => name).join(', ')
+    const copy = (prefix: string, count: number, at: string, deletingAt: string) =>
+      session.query(
+        `insert into worlds (id, next_action, deleting_at, ${others})
+         select $1 || n, jsonb_build_object('what', 'start', 'at', $2::text), ${deletingAt}, ${others}
+         from worlds, generate_series(1, $3) n where id = $4`,
+        [prefix, at, count, id],
+      )
+    await copy('waiting-', 10_000, '2027-01-01T00:00:00.000Z', 'null')
+    await copy('deleted-', 1_000, due.at, 'now()')
+    await session.query('analyze worlds')
+    // Each plan that Postgres may choose for a prepared statement.
+    for (const mode of ['force_custom_plan', 'force_generic_plan']) {
+      await session.query(`set plan_cache_mode = ${mode}`)
+      let plan = ''
+      const query = async ({ text }: { text: string }, values: unknown[]) => {
+        await session.query(`prepare search as ${text}`)
+        const literals = values.map((value) =>
+          Array.isArray(value) ? `array[]::text[]` : session.escapeLiteral(String(value)),
+        )
+        const explained = await session.query<Record<string, string>>(
+          `explain (analyze, costs off, timing off) execute search(${literals.join(', ')})`,
+        )
+        plan = explained.rows.map((row) => row['QUERY PLAN']).join('\n')
+        await session.query('deallocate search')
+        return { rows: [] }
+      }
+      const deps = { db: { $client: { query } }, clock: { now: () => later.getTime() }, cluster: 'default' }
+      await createScheduler(deps as unknown as SchedulerDeps)(new AbortController().signal)
+      expect(plan, mode).toContain('worlds_next_action_at_index')
+      expect(plan, mode).not.toMatch(/actual rows=\d\d/)
+      expect(plan, mode).not.toMatch(/Rows Removed by (Filter|Index Recheck): [1-9]\d\d/)
+    }
+  })
 })

@@ -111,6 +111,40 @@ test('a world is not restored while its resource exists, nor beyond maxWorlds', 
   expect((await call('POST', `/api/worlds/${world}/restore/`)).status).toBe(409)
 })
 
+test('a deleted world has no scheduled starts; after its restore, one of the last hour is done and an older one is missed', async () => {
+  const tenant = await aTenant(api.url)
+  const { call } = tenant.rest
+  const minuteMs = 60_000
+  const thisMinuteMs = Math.floor(Date.now() / minuteMs) * minuteMs
+  /** A world whose daily start was so many minutes ago. `isDue` sets its schedule back to that time. */
+  const aWorld = async (minutes: number) => {
+    const at = new Date(thisMinuteMs - minutes * minuteMs)
+    const schedule = { start: `${at.getUTCMinutes()} ${at.getUTCHours()} * * *` }
+    const id = await tenant.world({ runtime: { schedule } })
+    const nextAction = { what: 'start' as const, at: at.toISOString() }
+    const isDue = () => database.db.update(worlds).set({ nextAction }).where(eq(worlds.id, id))
+    const reasons = async () => {
+      const { body } = await call<{ reason: string }[]>('GET', `/api/worlds/${id}/events/`)
+      return body.map(({ reason }) => reason)
+    }
+    return { id, isDue, reasons }
+  }
+  const [late, tooLate, present] = [await aWorld(20), await aWorld(90), await aWorld(10)]
+  for (const { id } of [late, tooLate]) {
+    await cluster.world(`orrery-${tenant.scope.organizationId}`, id).exists()
+    await call('DELETE', `/api/worlds/${id}/`)
+  }
+  for (const { isDue } of [late, tooLate, present]) await isDue()
+  await eventually('the start of the other world', async () => (await present.reasons()).includes('Started'))
+  expect(await countRows('world_events', `world_id in ('${late.id}', '${tooLate.id}')`)).toBe(0)
+  for (const { id } of [late, tooLate]) {
+    await eventually('the restore', async () => (await call('POST', `/api/worlds/${id}/restore/`)).status === 204)
+  }
+  await eventually('the start', async () => (await late.reasons()).includes('Started'))
+  await eventually('the missed start', async () => (await tooLate.reasons()).includes('ScheduleMissed'))
+  expect(await countRows('deployments', `world_id in ('${late.id}', '${tooLate.id}')`)).toBe(1)
+})
+
 test('a restore needs w on the project', async () => {
   const { tenant, call, world, isRemoved } = await aVictim()
   await call('DELETE', `/api/worlds/${world}/`)

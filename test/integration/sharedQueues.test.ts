@@ -2,12 +2,16 @@ import { readFileSync } from 'node:fs'
 import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
-import { sql } from 'drizzle-orm'
+import { and, eq, lt, sql } from 'drizzle-orm'
 import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { purgeDeleted } from '#api/domain/deletion/purge.ts'
 import { eraseDeletedDocuments } from '#api/domain/documents/cleanup.ts'
 import { claimDeliveries } from '#api/domain/webhooks/queue.ts'
+import { buildWorldRows } from '#api/domain/worlds/create.ts'
+import { createScheduler, type SchedulerDeps } from '#api/domain/worlds/scheduler.ts'
+import { createWorldBody } from '#api/domain/worlds/schema.ts'
+import { worlds } from '#api/domain/worlds/table.ts'
 import { type Database, openDatabase } from '#api/platform/database/client.ts'
 import { createLargeReads } from '#api/platform/database/largeReads.ts'
 import { migrateDatabase } from '#api/platform/database/migrate.ts'
@@ -20,6 +24,7 @@ import type { PollKind } from '#operator/world/execute/pollPace.ts'
 import { createQueuePoll } from '#operator/world/execute/queuePoll.ts'
 import { systemClock } from '#shared/clock.ts'
 import { type SharedQueue, sharedQueues } from '#shared/fairQueue.ts'
+import { createIdSource } from '#shared/ids.ts'
 import { createEventRecorder } from '#shared/kube/events.ts'
 import { createQueue } from '#shared/kube/queue.ts'
 import { createLog } from '#shared/log.ts'
@@ -249,7 +254,7 @@ const watched = (after: () => Promise<void>): Database =>
     get: (db, name) => {
       if (name === 'execute') return (query: Parameters<Database['execute']>[0]) => db.execute(query).finally(after)
       if (name !== 'transaction') return Reflect.get(db, name)
-      return (action: Parameters<Database['transaction']>[0]) => db.transaction(action).finally(after)
+      return (...args: Parameters<Database['transaction']>) => db.transaction(...args).finally(after)
     },
   })
 
@@ -285,6 +290,36 @@ const floodHousekeeping = async (options: {
   return before ?? 4_000
 }
 
+/** A turn of the scheduler with 1,000 due actions of `a`, and a later one of `b`. Four are done at a time. */
+const floodSchedules: Flood = async () => {
+  const { db } = opened
+  const newId = createIdSource({ now: systemClock.now })
+  const runtime = { schedule: { start: '0 0 * * *' } }
+  const input = createWorldBody.parse({ name: 'Lobby', transient: false, runtime })
+  const countDue = async (organizationId: string): Promise<number> =>
+    db.$count(worlds, and(eq(worlds.organizationId, organizationId), lt(sql`next_action ->> 'at'`, '2020')))
+  const addDue = async (organizationId: string, count: number, at: string): Promise<void> => {
+    const scope = { organizationId, projectId: `${organizationId}-project` }
+    const common = { ...scope, cluster: 'default', newId, now: new Date(0) }
+    await db.execute(sql`
+      insert into projects (id, organization_id, name, created_at, updated_at)
+        values (${scope.projectId}, ${organizationId}, 'p', now(), now())`)
+    const due = { nextAction: { what: 'start' as const, at } }
+    const rows = Array.from({ length: count }, () => ({ ...buildWorldRows(input, common).world, ...due }))
+    await db.insert(worlds).values(rows)
+  }
+  await addDue('a', 1_000, '2019-01-01T00:00:00.000Z')
+  await addDue('b', 1, '2019-01-02T00:00:00.000Z')
+  let before: number | undefined
+  const counted = watched(async () => {
+    if (before === undefined && (await countDue('b')) === 0) before = 1_000 - (await countDue('a'))
+  })
+  const sync = { cluster: 'default', wakeSync: () => undefined, isBehind: () => false }
+  const deps = { db: counted, clock: systemClock, newId, log, ...sync }
+  await createScheduler(deps as unknown as SchedulerDeps)(signal)
+  return Math.floor((before ?? 1_000) / 4)
+}
+
 /** Every shared queue has a flood, or this does not compile. */
 const floods: Record<SharedQueue, Flood> = {
   pushes: floodPushes,
@@ -310,6 +345,7 @@ const floods: Record<SharedQueue, Flood> = {
       batch: 500,
       run: (db) => purgeDeleted({ db }, signal),
     }),
+  schedules: floodSchedules,
   'deleted documents': () =>
     floodHousekeeping({
       table: 'documents',

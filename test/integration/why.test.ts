@@ -194,6 +194,14 @@ test('a world that sleeps says what wakes it, and one that was stopped since the
   await close()
 })
 
+test('a world that does not run says when its schedule starts it, also if a stop comes first', async () => {
+  const schedule = { start: '0 0 1 1 *', stop: '* * * * *' }
+  const world = await aWorld(await aTenant(api.url), { runtime: { schedule } })
+  expect((await world.explain()).sentence).toMatch(
+    /^Lobby was never started\. The schedule starts it in \d+ \w+, at \d{4}-01-01T00:00:00Z\.$/,
+  )
+})
+
 test('counts the other worlds of the organization with the same reason that the caller can read', async () => {
   const tenant = await aTenant(api.url)
   const { organization } = tenant.paths

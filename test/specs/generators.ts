@@ -183,6 +183,33 @@ const idle = () => ({
   idleStopMinutes: mostly(oneOf(1, 15, 60, 43_199, 43_200), oneOf(0, -1, 43_201, 0.5, 1e30, null, '15')),
   wakeOnAccess: mostly(oneOf(...idleSettings.wakeOnAccess.unwrap().options), oneOf('access', '', null, true)),
 })
+
+/** The fields of cron. None of the valid ones is due soon. */
+const cron = (): Arbitrary =>
+  mostly(
+    oneOf('0 18 29 2 *', '*/15 8-18/2 29 FEB *', '5,35 9 29 feb *', `${'0,'.repeat(44)}0 00 29 2 *`),
+    oneOf('', '@daily', '60 0 29 2 *', '0 0 30 2 *', '0 0 29 2', '0 0 29 2 * *', '0 0 L 2 *', '0'.repeat(101), null, 7),
+  )
+
+/** A schedule, mostly with an action. */
+const schedule = (): Arbitrary => {
+  const restart = fc.record(
+    {
+      at: cron(),
+      whenEmptyWithinMinutes: mostly(oneOf(1, 60, 1_440), oneOf(0, 1_441, 0.5, null, '15')),
+    },
+    { requiredKeys: ['at'], noNullPrototype: true },
+  )
+  const timeZone = mostly(
+    oneOf('UTC', 'utc', 'Europe/Berlin', 'Etc/GMT+5'),
+    oneOf('Europe/Atlantis', '+01:00', '', 'E'.repeat(65), null),
+  )
+  return mostly(
+    fc.record({ timeZone, start: cron(), stop: cron(), restart }, { requiredKeys: ['start'], noNullPrototype: true }),
+    oneOf({}, { timeZone: 'UTC' }, { restart: {} }, [], null),
+  )
+}
+
 const place = { group: oneOf(...computeGroups), region: oneOf(...computeRegions) }
 
 /** An object with some of these fields. Rarely it is null, an empty object or no object. */
@@ -213,6 +240,8 @@ export const worldSpec = (): Arbitrary<Body> =>
     transient: mostly(oneOf(true, false), wrongTypes),
     durationMinutes: duration(),
     ...idle(),
+    schedule: schedule(),
+    nextAction: rarely(oneOf({ what: 'stop', at: '2020-01-01T00:00:00Z' }, { what: 'wake' }, null)),
     scaling: someOf({ profile: profile() }),
     compute: someOf(place),
     networking: someOf({ strategy: strategy(), ports: ports() }),
@@ -275,6 +304,7 @@ const restWorld = () => ({
     query: query(),
     durationMinutes: duration(),
     ...idle(),
+    schedule: schedule(),
     capacity: capacity(),
   }),
   manifest: someOf({ serverPermissions: oneOf([], ['a']), clientPermissions: oneOf([], ['语']) }),

@@ -151,9 +151,11 @@ const lostLeaves = (before: Body, edited: Body, end: Body): string[] => {
   const profile = scalingProfileNames.find((each) => each === is.get('/scaling/profile'))
   if (profile !== undefined && !wanted.has('/runtime/capacity'))
     wanted.set('/runtime/capacity', scalingProfiles[profile].capacity)
-  // The API has revisions of its own, and fills in a name that is absent.
+  // The API has revisions and next actions of its own, and fills in a name that is absent.
   const isOfApi = (pointer: string) =>
-    pointer === '/revision' || (pointer === '/displayName' && [undefined, ''].includes(wanted.get(pointer) as string))
+    pointer === '/revision' ||
+    pointer.startsWith('/nextAction') ||
+    (pointer === '/displayName' && [undefined, ''].includes(wanted.get(pointer) as string))
   return [...new Set([...was.keys(), ...wanted.keys()])].filter(
     (pointer) =>
       !isOfApi(pointer) &&

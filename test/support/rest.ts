@@ -1,4 +1,5 @@
 import type { WorldIdle } from '#shared/domain/idle.ts'
+import type { NextAction } from '#shared/domain/schedule.ts'
 import { withDefined } from '#shared/optional.ts'
 import { documentedAt } from './documented.ts'
 import { rootApiKey } from './processes.ts'
@@ -80,5 +81,12 @@ export type WorldBody = {
   name: string
   description?: string
   launchContext: { name: string; launchContextId: string }
-  status: { phase: string; message: string; runId?: string; startedAt?: string; idle?: WorldIdle }
+  status: {
+    phase: string
+    message: string
+    runId?: string
+    startedAt?: string
+    idle?: WorldIdle
+    nextAction?: NextAction
+  }
 }
