@@ -12,8 +12,13 @@ import { watchServers } from './watchServers.ts'
 
 type Rest = ReturnType<typeof createRest>
 type Bots = { documentId: string; configuration: { count: number }; status: { phase: string } }
-/** The state of the API from outside. */
-type Api = { isUp(): Promise<boolean>; depth(): Promise<number> }
+/** The state of the API from outside. `makeDue` makes the schedule of a world due, and `acts` counts what it did. */
+type Api = {
+  isUp(): Promise<boolean>
+  depth(): Promise<number>
+  makeDue(worldId: string): Promise<boolean>
+  acts(organizationId: string): Promise<ReadonlyMap<string, number>>
+}
 
 /**
  * Creates a fixture with one world of a new project in one of the clusters, changed over REST. Calls are repeated while the api
@@ -96,6 +101,15 @@ export const createApiFixture = (
   }
   const begin = (verb: 'start' | 'wake'): Promise<void> =>
     anotherRun((isDone) => call('POST', `/api/worlds/${worldId}/${verb}/`, undefined, isDone))
+  const isStopped = async (): Promise<boolean> => {
+    const { phase: seen, idle } = (await world())?.status ?? {}
+    return seen === 'Stopped' && idle === undefined
+  }
+  const hasEnded = async (): Promise<void> => {
+    await until('no pod', async () => (await pods()).length === 0)
+    await settled()
+  }
+  const acts = async (): Promise<number> => (await api.acts(rest.scope.organizationId ?? '')).get(worldId) ?? 0
   return {
     namespace,
     world,
@@ -128,16 +142,32 @@ export const createApiFixture = (
         await simulator.passMinutes({ namespace, name: worldName }, 601)
         return (await world())?.status.idle?.asleepSince !== undefined
       })
-      await until('no pod', async () => (await pods()).length === 0)
-      await settled()
+      await hasEnded()
     },
     stop: async (): Promise<void> => {
-      const isStopped = async (): Promise<boolean> => {
-        const { phase: seen, idle } = (await world())?.status ?? {}
-        return seen === 'Stopped' && idle === undefined
-      }
       await call('POST', `/api/worlds/${worldId}/stop/`, undefined, isStopped)
-      await until('no pod', async () => (await pods()).length === 0)
+      await hasEnded()
+    },
+    /** Makes the schedule due, and waits for the run that it begins. */
+    startsBySchedule: () => anotherRun(() => api.makeDue(worldId)),
+    /** Makes the schedule due, and waits until it has stopped the world. */
+    stopsBySchedule: async (): Promise<void> => {
+      await api.makeDue(worldId)
+      await until('the schedule stops the world', isStopped)
+      await hasEnded()
+    },
+    /** Makes the schedule due, and waits until its action is refused. */
+    isRefusedBySchedule: async (): Promise<void> => {
+      await api.makeDue(worldId)
+      await until('the refusal', async () => (await acts()) > 0)
+      await settled()
+    },
+    /** Waits until REST and the cluster show the next action. */
+    hasNextAction: async (): Promise<void> => {
+      await until('the next action', async () => {
+        const inCluster = (await liveWorld())?.spec.nextAction
+        return inCluster !== undefined && (await world())?.status.nextAction?.at === inCluster.at
+      })
       await settled()
     },
     rename: async (name: string): Promise<void> => {
@@ -288,6 +318,7 @@ export const createApiFixture = (
       return normalized({
         row,
         runs: runs?.length,
+        acts: await acts(),
         botRow,
         world: seen && compared(pickWorld(seen)),
         bots: deployment && compared(pick(deployment)),

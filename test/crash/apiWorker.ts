@@ -11,6 +11,7 @@ import { startNamespaceController } from '#test/support/namespaceController.ts'
 import { createPlayerServers } from '#test/support/playerServers.ts'
 import { createPostgresProxy } from '#test/support/postgres/proxy.ts'
 import { aDatabase, startApi, startOperator } from '#test/support/processes.ts'
+import { countActs, makeDue } from '#test/support/schedules.ts'
 import { getServers, type Servers } from '#test/support/servers.ts'
 import { aTenant } from '#test/support/tenant.ts'
 import { createApiFixture } from './apiFixture.ts'
@@ -129,7 +130,12 @@ const createWorker = async ({
     const namespace = namespaceOf(namespacePrefix, rest.scope.organizationId ?? '')
     const isUp = async (): Promise<boolean> => (await fetch(`${api.url}/readyz`)).ok
     const simulators = [first.simulator, ...further.map(({ simulator }) => simulator)] as const
-    return createApiFixture(simulators, { rest, user }, namespace, { isUp, depth: waiting })
+    return createApiFixture(simulators, { rest, user }, namespace, {
+      isUp,
+      depth: waiting,
+      makeDue: (worldId) => makeDue(database.db, worldId),
+      acts: (organizationId) => countActs(database.db, organizationId),
+    })
   }
   const runner = createRunner({
     proxies: places.map(({ proxy }) => proxy),

@@ -1,3 +1,5 @@
+import type { ScheduledAction } from '#shared/domain/schedule.ts'
+import { lastMinute } from '#test/support/schedules.ts'
 import type { ApiFixture } from './apiFixture.ts'
 import type { Workload } from './runner.ts'
 
@@ -24,6 +26,64 @@ const sleepy = async (fixture: ApiFixture): Promise<void> => {
 }
 
 const asleep = inTurn(sleepy, (fixture) => fixture.fallsAsleep())
+
+const withSchedule = (...actions: readonly ScheduledAction[]) => ({
+  runtime: { idleStopMinutes: 600, wakeOnAccess: 'Access', schedule: lastMinute(...actions) },
+})
+
+/** Creates and starts a world whose schedule can be made due. */
+const scheduled =
+  (...actions: readonly ScheduledAction[]) =>
+  async (fixture: ApiFixture): Promise<void> => {
+    await fixture.create(withSchedule(...actions))
+    await fixture.start()
+  }
+
+/**
+ * The workloads of schedules. What they do is done once. Those that are made due are races: the row then has another next action than
+ * the resource, which an API that was just started may push before it acts.
+ */
+const scheduleWorkloads: readonly Workload<ApiFixture>[] = [
+  {
+    name: 'a schedule starts a world',
+    isRace: true,
+    prepare: (fixture) => fixture.create(withSchedule('start')),
+    run: (fixture) => fixture.startsBySchedule(),
+  },
+  {
+    name: 'a schedule starts a world that sleeps',
+    isRace: true,
+    prepare: inTurn(scheduled('start'), (fixture) => fixture.fallsAsleep()),
+    run: (fixture) => fixture.startsBySchedule(),
+  },
+  {
+    name: 'a schedule stops a world',
+    isRace: true,
+    prepare: scheduled('stop'),
+    run: (fixture) => fixture.stopsBySchedule(),
+  },
+  {
+    // A stop and a start of the same minute. A restart needs a run that is older than its minute.
+    name: 'a schedule begins another run of a world',
+    isRace: true,
+    prepare: scheduled('stop', 'start'),
+    run: (fixture) => fixture.startsBySchedule(),
+  },
+  {
+    name: 'a schedule is refused a start',
+    isRace: true,
+    prepare: (fixture) => fixture.create({ ...withSchedule('start'), networking: { strategy: 'HostPort' } }),
+    run: (fixture) => fixture.isRefusedBySchedule(),
+  },
+  {
+    name: 'kubectl: a schedule',
+    prepare: (fixture) => fixture.create(),
+    run: inTurn(
+      (fixture) => fixture.editByHand({ schedule: { start: '0 18 * * FRI', timeZone: 'Europe/Berlin' } }),
+      (fixture) => fixture.hasNextAction(),
+    ),
+  },
+]
 
 /** The workloads of the API: changes over REST and with kubectl. */
 export const apiWorkloads: readonly Workload<ApiFixture>[] = [
@@ -52,6 +112,7 @@ export const apiWorkloads: readonly Workload<ApiFixture>[] = [
   { name: 'a user enters a world that sleeps', prepare: asleep, run: (fixture) => fixture.enter() },
   { name: 'REST: stop a world that sleeps', prepare: asleep, run: (fixture) => fixture.stop() },
   { name: 'REST: delete', run: inTurn(active, (fixture) => fixture.delete()) },
+  ...scheduleWorkloads,
   {
     name: 'REST: delete while Inactive',
     run: inTurn(

@@ -64,6 +64,7 @@ export const withoutIds = (name: string): string => name.replaceAll(madeId, '$1-
 export const normalized = (value: unknown): string =>
   withoutIds(JSON.stringify(sorted(value), undefined, 1))
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+    .replaceAll(/"\d+ \d+ \d+ \d+ \*"/g, '"<cron>"')
     .replaceAll(/"127(\.\d+){3}"/g, '"<address of a server>"')
     .replaceAll(/"startedAt": \d{13}/g, '"startedAt": "<time>"')
     .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<uid>')

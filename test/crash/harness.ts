@@ -56,12 +56,20 @@ export const plansOf = <S>({ workload, signatures, commits }: Recording<S>): Pla
 const common =
   / (events|namespaces|networkpolicies|rolebindings|resourcequotas|limitranges|serviceaccounts|\w+accessreviews) /
 
-/** The commit of the cluster's newest version, which the API records from time to time. */
-const periodic = /^commit update cluster_states #/
+/**
+ * The commits that come from time to time: of the cluster's newest version, and of resources of other runs that are compared again and
+ * are as they were.
+ */
+const periodic = /^commit (update cluster_states|insert deployments, update deployments) #/
+
+/** The claims of pushes. There is one a second also without pushes, so only the first ones come in each run. */
+const claim = /^commit update cluster_outbox #/
+const maxClaims = 2
 
 /** The number of equal writes of a run that have plans. Further ones are retries, such as those while a namespace ends. */
 const maxRepeats = 8
-const isRetry = (signature: string): boolean => Number(/ #(\d+)$/.exec(signature)?.[1]) > maxRepeats
+const isRetry = (signature: string): boolean =>
+  Number(/ #(\d+)$/.exec(signature)?.[1]) > (claim.test(signature) ? maxClaims : maxRepeats)
 
 /** Creates workers, each with its own writer, that share the plans. */
 export const createHarness = async <S>(

@@ -3,6 +3,7 @@ import { containerActions } from './containerActions.ts'
 import { kubectlActions } from './kubectlActions.ts'
 import { type Action, type Expectation, pick, type Step } from './model.ts'
 import { restActions } from './restActions.ts'
+import { scheduleActions } from './scheduleActions.ts'
 import { sleepActions } from './sleepActions.ts'
 
 const faults: readonly Action[] = [
@@ -89,6 +90,7 @@ const ofOneReplica = weighted(
   ...restActions,
   ...kubectlActions,
   ...sleepActions,
+  ...scheduleActions,
   ...containerActions,
   ...faults,
   restoreDatabase,

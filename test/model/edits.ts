@@ -6,6 +6,7 @@ import {
   portProtocols,
 } from '#shared/enumerations.ts'
 import { scalingProfileNames } from '#shared/scalingProfiles.ts'
+import { lastMinute } from '#test/support/schedules.ts'
 import { pick } from './model.ts'
 
 /** Returns a merge patch of a spec. */
@@ -74,6 +75,14 @@ export const worldEdits: readonly Edit[] = [
   () => ({ wakeOnAccess: 'Access' }),
   () => ({ wakeOnAccess: 'Never' }),
   () => ({ wakeOnAccess: null }),
+  () => ({ schedule: lastMinute('start') }),
+  () => ({ schedule: { ...lastMinute('stop', 'restart'), timeZone: 'Europe/Berlin' } }),
+  () => ({ schedule: { start: '0 0 30 2 *' } }),
+  () => ({ schedule: { timeZone: 'Mars/Base' } }),
+  () => ({ schedule: { stop: null } }),
+  () => ({ schedule: null }),
+  () => ({ nextAction: { what: 'start', at: new Date(Date.now() - 60_000).toISOString() } }),
+  () => ({ nextAction: null }),
 ]
 
 /** Edits of every field of a BotDeployment, valid and invalid ones. */

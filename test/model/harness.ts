@@ -10,6 +10,7 @@ import { startNamespaceController } from '#test/support/namespaceController.ts'
 import { createPlayerServers } from '#test/support/playerServers.ts'
 import { aDatabase, startApi, startOperator } from '#test/support/processes.ts'
 import { createRest } from '#test/support/rest.ts'
+import { makeDue } from '#test/support/schedules.ts'
 import { eventually } from '#test/support/wait.ts'
 import { createContainers } from './containers.ts'
 import { createDatabaseBackup } from './databaseBackup.ts'
@@ -125,6 +126,7 @@ export const startHarness = async () => {
     apiKubeconfig: own.apiKubeconfig,
     /** Returns a number that grows with each restore of the cluster. It is odd during one. */
     clusterEpoch: (): number => clusterEpoch,
+    makeDue: (worldId: string) => makeDue(database.db, worldId),
     containers: createContainers(transport, own.adminKubeconfig),
     /** Sets the number of replicas of each process. `next` picks the replica of each fault and request. */
     scaleTo: async (count: number, next: () => number): Promise<void> => {

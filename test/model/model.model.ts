@@ -5,6 +5,7 @@ import { KubeError } from '#shared/kube/errors.ts'
 import { readDifferences } from '#test/support/differences.ts'
 import { runOrreryBeside } from '#test/support/processes.ts'
 import { createRest } from '#test/support/rest.ts'
+import { readDue } from '#test/support/schedules.ts'
 import { drawSeed } from '#test/support/seed.ts'
 import { aTenant } from '#test/support/tenant.ts'
 import { eventually } from '#test/support/wait.ts'
@@ -13,6 +14,7 @@ import { runSequence } from './actions.ts'
 import { startHarness } from './harness.ts'
 import type { Expectation, Model, System } from './model.ts'
 import { resolveRestore } from './resolveRestore.ts'
+import { checkSchedule, describeActs, findRepeatedActs } from './schedule.ts'
 import { checkSleepAndWake, findSleepers, findWrongWakes, untilIdleAsExpected } from './sleep.ts'
 
 const firstSeed = drawSeed('ORRERY_MODEL_SEED')
@@ -148,10 +150,11 @@ test.each(seeds)('seed %i: rows, resources and pods agree, and nothing is lost',
   const namespace = `orrery-${organizationId}`
   const elsewhere = `elsewhere-${process.pid}-${seed}`
   await harness.simulator.makeNamespace(elsewhere)
-  const model: Model = { worlds: new Map(), bots: new Map(), isUndecided: false, wasRestored: false }
-  const { simulator, servers, containers, faults } = harness
+  const model: Model = { worlds: new Map(), bots: new Map(), dues: new Map(), isUndecided: false, wasRestored: false }
+  const { simulator, servers, containers, makeDue, faults } = harness
   const clients = { rest, organization, user: await aUser() }
-  const system: System = { replicas, ...clients, namespace, elsewhere, simulator, servers, containers, ...faults }
+  const parts = { simulator, servers, containers, makeDue }
+  const system: System = { replicas, ...clients, namespace, elsewhere, ...parts, ...faults }
   const over = new AbortController()
   const invariants = watchInvariants(organizationId, over.signal)
   const accepting = acceptRestores(over.signal)
@@ -163,9 +166,10 @@ test.each(seeds)('seed %i: rows, resources and pods agree, and nothing is lost',
       `agreement after ${history}`,
       async () => {
         const differences = await readDifferences({ ...harness, namespace })
-        if (differences.length === 0) return true
+        const due = await readDue(harness.db, organizationId)
+        if (differences.length === 0 && due.length === 0) return true
         const output = model.wasRestored ? await resolveRestore(sync, system, model, differences) : ''
-        throw new Error([...differences, output].join('\n'))
+        throw new Error([...differences, ...due.map((id) => `${id} is due`), output].join('\n'))
       },
       { timeoutMs: settleMs },
     )
@@ -173,6 +177,8 @@ test.each(seeds)('seed %i: rows, resources and pods agree, and nothing is lost',
     await harness.ready()
     // A restored database does not know tokens that are newer.
     await checkSleepAndWake({ ...system, user: await aUser() })
+    await checkSchedule({ system, model })
+    print(`seed ${seed}: ${await describeActs(harness.db, organizationId, model)}`)
   } finally {
     over.abort()
     await accepting
@@ -180,4 +186,5 @@ test.each(seeds)('seed %i: rows, resources and pods agree, and nothing is lost',
   expect(await invariants, history).toEqual([])
   expect(await readViolations(organizationId, model), history).toEqual([])
   expect(await findWrongWakes(harness.db, organizationId), history).toEqual([])
+  expect(await findRepeatedActs(harness.db, organizationId, model), history).toEqual([])
 })

@@ -22,6 +22,8 @@ export type ModelBots = { expected: Expectation; readonly resourceName: string; 
 export type Model = {
   readonly worlds: Map<string, ModelWorld>
   readonly bots: Map<string, ModelBots>
+  /** The number of times that the schedule of each world was made due, by the id of the world. */
+  readonly dues: Map<string, number>
   /**
    * A namespace or definition is being deleted, or the database or the cluster is being restored. What is created or deleted
    * with kubectl meanwhile may end either way.
@@ -49,6 +51,8 @@ export type System = {
   readonly namespace: string
   readonly elsewhere: string
   readonly containers: Containers
+  /** Makes the schedule of a world due. Reports whether it has one. */
+  readonly makeDue: (worldId: string) => Promise<boolean>
   /** Creates a backup of the database. Returns the restore, which kills the API and starts another one. */
   readonly backUp: () => Promise<() => Promise<void>>
   /** Creates a backup of the cluster. Returns the restore, which kills both processes and starts others. */
@@ -111,6 +115,17 @@ export const onWorld =
     const picked = pick(existing, step.random)
     if (picked !== undefined) await act(step, ...picked)
   }
+
+/** Makes the schedule of a world due. False if it has none, undefined if the database is away. */
+export const makeDue = async (
+  { system, model: { dues } }: Pick<Step, 'system' | 'model'>,
+  worldId: string,
+): Promise<boolean | undefined> => {
+  const isDue = await system.makeDue(worldId).catch(() => undefined)
+  // It may have become due before the answer was lost.
+  if (isDue !== false) dues.set(worldId, (dues.get(worldId) ?? 0) + 1)
+  return isDue
+}
 
 /** Acts on random bots that exist, of a world that exists. */
 export const onBots =

@@ -10,6 +10,7 @@ import { metricOf } from '#test/support/metrics.ts'
 import { createPlayerServers, nobody } from '#test/support/playerServers.ts'
 import { aDatabase, startApi, startOperator } from '#test/support/processes.ts'
 import type { WorldBody } from '#test/support/rest.ts'
+import { countActs, lastMinute, makeDue, readDue } from '#test/support/schedules.ts'
 import { drawSeed } from '#test/support/seed.ts'
 import { aTenant } from '#test/support/tenant.ts'
 import { eventually } from '#test/support/wait.ts'
@@ -69,13 +70,13 @@ const startHarness = async () => {
   }
 }
 
-test(`after ${minutes} minutes in which ${worldCount} worlds sleep and wake, exactly the worlds with players have a server`, async () => {
+test(`after ${minutes} minutes in which ${worldCount} worlds sleep, wake and are started by schedules, exactly the worlds with players have a server`, async () => {
   const { db, servers, simulator, running, kill } = harness
   const tenant = await aTenant(running.api.url)
   const { organizationId } = tenant.scope
   const namespace = `orrery-${organizationId}`
   const user = await tenant.withToken('operator-of-users', [`${tenant.paths.organization}/**:*`])
-  const runtime = { idleStopMinutes: 1, wakeOnAccess: 'Access' }
+  const runtime = { idleStopMinutes: 1, wakeOnAccess: 'Access', schedule: lastMinute('start') }
   const ids: string[] = []
   for (let at = 0; at < worldCount; at += 1) ids.push(await tenant.world({ runtime }))
   for (const id of ids) await tenant.rest.call('POST', `/api/worlds/${id}/start/`)
@@ -98,10 +99,14 @@ test(`after ${minutes} minutes in which ${worldCount} worlds sleep and wake, exa
     passMinutes,
     passMinutes,
     (id) => ask(tenant.rest, 'POST', `/api/worlds/${id}/wake/`),
+    async (id) => {
+      await makeDue(db, id)
+      dues += 1
+    },
   ]
   const endMs = performance.now() + minutes * 60_000
   const broken = new Set<string>()
-  let [did, kills, mostMib] = [0, 0, 0]
+  let [did, dues, kills, mostMib] = [0, 0, 0, 0]
   const sampling = (async () => {
     while (performance.now() < endMs) {
       const { items } = await simulator.worlds.list({ namespace })
@@ -123,6 +128,7 @@ test(`after ${minutes} minutes in which ${worldCount} worlds sleep and wake, exa
     await delay(random() * longestPauseMs)
   }
   await sampling
+  await eventually('no schedule is due', async () => (await readDue(db, organizationId)).length === 0)
 
   const [full, empty] = [ids.slice(0, worldCount / 2), ids.slice(worldCount / 2)]
   for (const id of full) report(id, 1)
@@ -154,11 +160,14 @@ test(`after ${minutes} minutes in which ${worldCount} worlds sleep and wake, exa
     select count(*) filter (where end_reason = 'Idle') as sleeps, count(woken_by) as wakes
     from deployments where organization_id = ${organizationId}`)
   const [totals] = rows
+  const scheduled = [...(await countActs(db, organizationId)).values()].reduce((sum, each) => sum + each, 0)
   process.stdout.write(
-    `sleep: seed ${seed}, ${did} acts, ${kills} kills, ${totals?.sleeps} sleeps, ${totals?.wakes} wakes, operator at most ${mostMib.toFixed(0)} MiB\n`,
+    `sleep: seed ${seed}, ${did} acts, ${kills} kills, ${totals?.sleeps} sleeps, ${totals?.wakes} wakes, ${scheduled} acts of ${dues} due schedules, operator at most ${mostMib.toFixed(0)} MiB\n`,
   )
   expect([...broken]).toEqual([])
   expect(await findWrongWakes(db, organizationId)).toEqual([])
   expect(Number(totals?.wakes)).toBeGreaterThan(0)
+  expect(scheduled).toBeGreaterThan(0)
+  expect(scheduled).toBeLessThanOrEqual(dues)
   expect(mostMib).toBeLessThan(maxMemoryMib)
 })
