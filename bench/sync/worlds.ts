@@ -37,7 +37,7 @@ export const fillWorlds = async (
   return { client, organizationId, projectId, namespace, ids }
 }
 
-/** Inserts copies of a world, marked dirty, in one transaction, as a burst of requests would. Returns their ids. */
+/** Inserts copies of a world that never ran, marked dirty, in one transaction, as a burst of requests would. Returns their ids. */
 export const insertWorlds = async (databaseUrl: string, template: string, count: number): Promise<string[]> => {
   const ids = Array.from({ length: count }, () => newId('world'))
   await inSession(databaseUrl, async (sql) => {
@@ -45,7 +45,9 @@ export const insertWorlds = async (databaseUrl: string, template: string, count:
     await sql.query(
       `insert into worlds select made.* from worlds w, unnest($2::text[]) x,
         jsonb_populate_record(null::worlds, to_jsonb(w) || jsonb_build_object(
-          'id', x, 'resource_name', x, 'resource_uid', null, 'applied', null, 'applied_resource_version', null)) made
+          'id', x, 'resource_name', x, 'resource_uid', null, 'applied', null, 'applied_resource_version', null,
+          'state', 'Stopped', 'phase', 'Inactive', 'run_id', null, 'started_at', null, 'started_with', null, 'granted', null,
+          'address', null, 'idle', null)) made
         where w.id = $1`,
       [template, ids],
     )
