@@ -4,6 +4,7 @@ import { optional } from '#api/platform/http/fields.ts'
 import type { Verb } from '#shared/domain/permissions.ts'
 import { publicPorts } from '#shared/domain/ports.ts'
 import { plainSettings, runtimeSettings } from '#shared/domain/world.ts'
+import { without } from '#shared/optional.ts'
 import type { DeploymentAnswer } from './runs/schema.ts'
 import type { PublicWorldAnswer, WorldAnswer } from './schema.ts'
 import { pendingEditsMessage } from './settings.ts'
@@ -63,17 +64,16 @@ const privateConditions: readonly string[] = ['Responding', 'Idle']
  */
 export const presentPublicWorld = (row: PublicRow, context: LaunchContextRow, verb: Verb): PublicWorldAnswer => {
   const shown = presentCommon(row, context, verb)
-  const { query: _, idleStopMinutes: __, wakeOnAccess: ___, schedule: ____, ...runtime } = shown.runtime
-  const { idle: _____, nextAction: ______, ...status } = shown.status
+  const status = without(shown.status, ['idle', 'nextAction'])
   const world = {
     ...shown,
     networking: { ...shown.networking, ports: publicPorts(shown.networking.ports) },
-    runtime,
+    runtime: without(shown.runtime, ['query', 'idleStopMinutes', 'wakeOnAccess', 'schedule']),
     status: { ...status, conditions: status.conditions.filter(({ type }) => !privateConditions.includes(type)) },
   }
   const { providerAStreaming, ...launchContext } = world.launchContext
   if (providerAStreaming === undefined) return { ...world, launchContext }
-  const { authorizationId: _______, ...streaming } = providerAStreaming
+  const streaming = without(providerAStreaming, ['authorizationId'])
   return { ...world, launchContext: { ...launchContext, providerAStreaming: streaming } }
 }
 

@@ -21,6 +21,7 @@ import { endedStatuses } from '#shared/domain/phases.ts'
 import type { Reported, ServerQuery } from '#shared/domain/query.ts'
 import type { NextAction } from '#shared/domain/schedule.ts'
 import { deploymentStatuses, networkingStrategies, worldPhases, worldStates } from '#shared/enumerations.ts'
+import { without } from '#shared/optional.ts'
 import type { CapturedRun, WorldSpec } from '#shared/resources/world.ts'
 import { deploymentEndReasons } from './runs/schema.ts'
 import type {
@@ -287,9 +288,6 @@ const hidden = [
   'purgeAt',
   'removedAt',
 ] as const
-
-const without = <T extends object, K extends keyof T>(columns: T, names: readonly K[]): Omit<T, K> =>
-  Object.fromEntries(Object.entries(columns).filter(([name]) => !names.includes(name as K))) as Omit<T, K>
 
 /** The columns of a world that its responses show. */
 export const shownColumns = without(getTableColumns(worlds), hidden)

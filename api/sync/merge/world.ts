@@ -8,7 +8,7 @@ import { isAsleep } from '#shared/domain/idle.ts'
 import { lastRunIn } from '#shared/domain/phases.ts'
 import { plainSettings, runtimeSettings, serverSettings } from '#shared/domain/world.ts'
 import type { WorldPhase, WorldState } from '#shared/enumerations.ts'
-import { withDefined } from '#shared/optional.ts'
+import { withDefined, without } from '#shared/optional.ts'
 import { pausedAnnotation } from '#shared/resources/group.ts'
 import {
   type CapturedRun,
@@ -34,17 +34,11 @@ export const toWorldColumns = (row: WorldRow, context: LaunchContextRow, spec: W
 export const toPushedSpec = (row: WorldRow, spec: WorldSpec): WorldSpec =>
   desiredSpec({ ...row, ...patchColumns(row, toPatch(row, spec)), ...ownColumns(row, spec), state: spec.state })
 
+/** The members of `runtime` that are absent if a spec lacks them. */
+const removable = ['durationMinutes', 'capacity', 'query', 'idleStopMinutes', 'wakeOnAccess', 'schedule'] as const
+
 /** Returns the PATCH with the fields of a spec that REST has. Without a capacity, a world has that of its scaling profile. */
 const toPatch = (row: WorldRow, spec: WorldSpec): PatchWorld => {
-  const {
-    durationMinutes: _,
-    capacity: __,
-    query: ___,
-    idleStopMinutes: ____,
-    wakeOnAccess: _____,
-    schedule: ______,
-    ...runtime
-  } = row.runtime
   const { durationMinutes, idleStopMinutes, wakeOnAccess, schedule } = spec
   const settings = serverSettings.parse(spec)
   const description = spec.description === (row.description ?? '') ? {} : { description: spec.description }
@@ -56,7 +50,7 @@ const toPatch = (row: WorldRow, spec: WorldSpec): PatchWorld => {
     compute: { ...row.compute, ...settings.compute },
     networking: { ...settings.networking, scaling: { ...row.networking.scaling, profile: spec.scaling.profile } },
     runtime: {
-      ...runtime,
+      ...without(row.runtime, removable),
       ...settings.runtime,
       ...withDefined({ durationMinutes, idleStopMinutes, wakeOnAccess, schedule }),
     },
