@@ -4,6 +4,7 @@ import { formatCount } from '#console/state/format.ts'
 import { type Acts, actsOf } from '#console/state/settings/acts.ts'
 import { patchCommands } from '#console/state/settings/command.ts'
 import { type Draft, editedFields, followsProfile } from '#console/state/settings/draft.ts'
+import type { Field } from '#console/state/settings/fields.ts'
 import { patchOf, removedWith } from '#console/state/settings/patch.ts'
 import { hasRun } from '#console/state/settings/run.ts'
 import type { Editor } from '../../../live/editor.ts'
@@ -51,34 +52,23 @@ export const Review = ({
           </tr>
         </thead>
         <tbody>
-          {edited.map((field) => (
-            <tr key={field.id}>
-              <th scope="row">{field.name}</th>
-              <td data-column="Before">
-                <Value field={field} text={draft.base.texts[field.id] ?? ''} />
-              </td>
-              <td data-column="After">
-                <Value field={field} text={draft.texts[field.id] ?? ''} />
-                {isFollowing && field.id === 'admission.capacity' && <p class="muted small">Follows the profile</p>}
-              </td>
-              <td data-column="Acts">
-                <When acts={actsOf(field, draft.base, draft.texts[field.id] ?? '', now.value)} />
-              </td>
-            </tr>
-          ))}
-          {removed.map((field) => (
-            <tr key={field.id}>
-              <th scope="row">{field.name}</th>
-              <td data-column="Before">
-                <Value field={field} text={draft.base.texts[field.id] ?? ''} />
-              </td>
-              <td data-column="After">
-                <Value field={field} text="" />
-                <p class="muted small">Removed with the times of the schedule</p>
-              </td>
-              <td data-column="Acts">At once</td>
-            </tr>
-          ))}
+          {edited.map((field) => {
+            const after = draft.texts[field.id] ?? ''
+            const acts = actsOf(field, draft.base, after, now.value)
+            const note = isFollowing && field.id === 'admission.capacity' ? 'Follows the profile' : ''
+            return <Change key={field.id} {...{ field, draft, after, acts, note }} />
+          })}
+          {removed.map((field) => {
+            const acts = { text: 'At once', isWarning: false }
+            return (
+              <Change
+                key={field.id}
+                {...{ field, draft, acts }}
+                after=""
+                note="Removed with the times of the schedule"
+              />
+            )
+          })}
         </tbody>
       </table>
       {later.length > 0 && hasRun(draft.base.world) && (
@@ -107,6 +97,31 @@ export const Review = ({
     </dialog>
   )
 }
+
+type ChangeProps = {
+  readonly field: Field
+  readonly draft: Draft
+  readonly after: string
+  readonly acts: Acts
+  readonly note: string
+}
+
+/** A setting before and after the save, and when the change acts. */
+const Change = ({ field, draft, after, acts, note }: ChangeProps) => (
+  <tr>
+    <th scope="row">{field.name}</th>
+    <td data-column="Before">
+      <Value field={field} text={draft.base.texts[field.id] ?? ''} />
+    </td>
+    <td data-column="After">
+      <Value field={field} text={after} />
+      {note !== '' && <p class="muted small">{note}</p>}
+    </td>
+    <td data-column="Acts">
+      <When acts={acts} />
+    </td>
+  </tr>
+)
 
 const When = ({ acts: { text, isWarning } }: { readonly acts: Acts }) =>
   isWarning ? <strong class="setting-warning">▲ {text}</strong> : text
