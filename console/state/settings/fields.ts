@@ -152,7 +152,7 @@ export const scheduleFields: readonly Field[] = [
     id: 'runtime.schedule.stop',
     name: 'Scheduled stop',
     kind: 'cron',
-    hint: 'Times as cron, such as 0 2 * * SAT. At the same time, a stop comes first and a start last. Empty for none.',
+    hint: 'Times as cron, such as 0 2 * * SAT. At the same time, a stop comes first and a restart last. Empty for none.',
   },
   {
     id: 'runtime.schedule.restart.at',
@@ -164,7 +164,7 @@ export const scheduleFields: readonly Field[] = [
     id: restartMinutes,
     name: 'Restart when empty within',
     kind: 'number',
-    hint: 'Minutes for which a restart waits until nobody is in the world. After them, the world restarts with its players. Empty for a restart at once.',
+    hint: 'Minutes for which a restart waits until nobody is in the world. Then, or at the next time of the schedule, it restarts anyway, unless that time is a stop. Empty for a restart at once.',
   },
   {
     id: scheduleZone,
