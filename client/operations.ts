@@ -55,7 +55,7 @@ export type AuditRecord = {
 export type AuditRecordActor = {
   /** Kind of credential. */
   kind: 'platform' | 'key' | 'user' | 'manager' | 'command' | 'system'
-  /** The id of the key or user, the field manager, or the command. */
+  /** The id of the key or user, the field manager, the command, or `schedule`. */
   id?: string
 }
 

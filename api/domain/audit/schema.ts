@@ -45,7 +45,7 @@ export const auditRecord = z
         id: z
           .string()
           .exactOptional()
-          .meta({ description: 'The id of the key or user, the field manager, or the command.' }),
+          .meta({ description: 'The id of the key or user, the field manager, the command, or `schedule`.' }),
       })
       .meta({ description: 'Author of the change.' }),
     action: z

@@ -2,7 +2,8 @@ import { index, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
 import { instant } from '#api/platform/database/columns.ts'
 
 /**
- * The origins of changes: the REST API, an edit with kubectl, the command `orrery`, or the end of a transient world.
+ * The origins of changes: the REST API, an edit with kubectl, the command `orrery`, or the system: a schedule or the end of a transient
+ * world.
  */
 export const auditDoors = ['rest', 'kubectl', 'cli', 'system'] as const
 
@@ -23,7 +24,7 @@ export const auditRecords = pgTable(
     projectId: text().notNull(),
     door: text({ enum: auditDoors }).notNull(),
     actorKind: text({ enum: auditActors }).notNull(),
-    /** The id of the key, the user or the field manager, or the command; '' for the platform key and the system. */
+    /** The id of the key, the user or the field manager, or the command, or `schedule`; '' for the platform key and otherwise for the system. */
     actorId: text().notNull(),
     /** The operationId of the REST operation, or that of the operation that has the same effect. */
     action: text().notNull(),
