@@ -65,10 +65,14 @@ export const startSimulator = ({
       body: { metadata: { uid: pod.metadata.uid }, status: wanted },
     })
   const nodes = createClient(transport, { group: '', version: 'v1', plural: 'nodes', kind: 'Node' })
-  let made: Promise<void> | undefined
-  const nodeIsThere = (): Promise<void> => {
-    made ??= joinNode()
-    return made
+  /** Joins the node, also again after a restore of the cluster to a time without it, as a kubelet does. */
+  const nodeIsThere = async (): Promise<void> => {
+    try {
+      await nodes.get({ name: nodeName })
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+      await joinNode()
+    }
   }
   const joinNode = async (): Promise<void> => {
     await nodes.apply(
