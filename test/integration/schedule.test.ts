@@ -289,19 +289,28 @@ describe('a restart', () => {
   })
 })
 
-test('a row that is older than its resource, as after a restore of the database, stays as it is', async () => {
-  const world = await aWorld({ start, stop: minutesAgo(1) })
-  const runId = await world.starts()
-  const namespace = `orrery-${tenant.scope.organizationId}`
-  await eventually('the resource has the run', async () => {
-    const { spec } = await cluster.worlds.get({ namespace, name: world.id }).catch(() => ({ spec: undefined }))
-    return spec?.runId === runId
+test('rows that are older than their resources, as after a restore of the database, stay as they are and delay no other', async () => {
+  const own = await aTenant(urlOf(0))
+  const namespace = `orrery-${own.scope.organizationId}`
+  // More than one turn takes of an organization.
+  const worlds = await concurrently(21, async () => {
+    const world = await aWorld({ start }, own)
+    const runId = await world.starts()
+    await eventually('the resource has the run', async () => {
+      const { spec } = await cluster.worlds.get({ namespace, name: world.id }).catch(() => ({ spec: undefined }))
+      return spec?.runId === runId
+    })
+    await world.set({ revision: 1, run_revision: 0, state: 'Stopped', run_id: null, phase: 'Inactive' })
+    await world.isDue('start', start)
+    return world
   })
-  await world.set({ revision: 1, run_revision: 0, state: 'Stopped', run_id: null, phase: 'Inactive' })
-  await world.isDue('start', start)
-  await aTurnPasses()
-  expect(await world.version()).toMatchObject({ revision: '1' })
-  expect(await world.events()).toHaveLength(1)
+  const other = await aWorld({ start: minutesAgo(2) }, own)
+  await other.isDue('start', minutesAgo(2))
+  await eventually('the schedule of another world acts', async () => (await other.runs()).length === 1)
+  for (const world of worlds) {
+    expect(await world.version()).toMatchObject({ revision: '1' })
+    expect(await world.events()).toHaveLength(1)
+  }
 })
 
 describe('times that passed while no API ran', () => {

@@ -105,6 +105,22 @@ test('a waiting start that fails delays no other one, and begins when nothing fa
   await runOf(failing)
 })
 
+test('a waiting start in a row that is older than its resource, as after a restore of the database, does not begin', async () => {
+  const tenant = await aTenant(api.url)
+  const [old, other] = [await aWorld(tenant), await aWorld(tenant)]
+  await old.start()
+  const { runId } = await readRow(old.id)
+  await old.isPushed(runId ?? '')
+  const waiting = { state: 'Running' as const, waitsSince: new Date(), waitsFor: 'Room.', runId: null }
+  await database.db
+    .update(worlds)
+    .set({ ...waiting, revision: 1, runRevision: 0 })
+    .where(eq(worlds.id, old.id))
+  await database.db.update(worlds).set(waiting).where(eq(worlds.id, other.id))
+  await runOf(other.id)
+  expect(await readRow(old.id)).toMatchObject({ revision: 1, runId: null, waitsFor: 'Room.' })
+})
+
 test('a start that waits for its rate begins at its time, although the API that refused it died', async () => {
   const { id, set, isPushed, start } = await aWorld(await aTenant(api.url))
   expect((await start()).status).toBe(200)

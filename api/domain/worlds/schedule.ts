@@ -21,7 +21,10 @@ const timesOf = ({
     { what: 'restart' as const, field: 'restart/at', cron: restart?.at },
   ].flatMap(({ cron, ...rest }) => (cron === undefined ? [] : [{ ...rest, cron }]))
 
-/** A local time that a change of the clock skips is the end of the gap, and one that it repeats counts once, unless minute or hour has `*` or a step. */
+/**
+ * A local time that a change of the clock skips is the end of the gap, and one that it repeats counts once, unless minute or hour has `*`
+ * or a step.
+ */
 const likeVixie = { mode: '5-part', fixedTimeRule: 'no-wildcard' } as const
 
 /** Returns the first time after an instant, or undefined if there is none. Throws for a text that is not cron, and for an unknown time zone. */
@@ -43,7 +46,7 @@ const isTimeZone = (timeZone: string): boolean => {
   }
 }
 
-/** Returns the fault of a schedule, or undefined if each of its times occurs again and again. */
+/** Returns the fault of a schedule, or undefined if each of its times occurs. */
 export const explainSchedule = (schedule: Schedule | undefined): InputFault | undefined => {
   if (schedule === undefined) return undefined
   if (!scheduleRule.isKept({ schedule })) return { path: '/runtime/schedule', message: scheduleRule.message }

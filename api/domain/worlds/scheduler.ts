@@ -33,7 +33,7 @@ const maxFailed = 1_000
 
 type Target = Pick<WorldRow, 'id' | 'organizationId' | 'projectId'>
 
-/** The worlds whose last action failed. */
+/** The worlds whose last action failed, or whose rows are older than their resources. */
 type Failures = Map<string, { readonly delayMs: number; readonly retryAtMs: number }>
 
 /** The dependencies of the schedules of a cluster. */
@@ -89,7 +89,8 @@ const selectDue = statement<{ now: string; cluster: string; heldBack: readonly s
     select id, organization_id, project_id, next_action ->> 'at' as at,
       row_number() over (partition by organization_id order by next_action ->> 'at', id) as turn
     from ${worlds}
-    where next_action is not null and deleting_at is null and cluster = ${sql.placeholder('cluster')} and id <> all(${sql.placeholder('heldBack')}::text[])
+    where next_action is not null and deleting_at is null
+      and cluster = ${sql.placeholder('cluster')} and id <> all(${sql.placeholder('heldBack')}::text[])
       and (next_action ->> 'at') collate "C" <= ${sql.placeholder('now')}
       and (coalesce(next_action ->> 'by', '') collate "C" <= ${sql.placeholder('now')}
         or phase in (${ended}) or (queue_active = 0 and queue_queued = 0))
@@ -98,47 +99,59 @@ const selectDue = statement<{ now: string; cluster: string; heldBack: readonly s
   order by turn, at
   limit ${sql.raw(String(maxDue))}`)
 
-/** Does the action of a world. Returns false, and remembers and logs the failure, if it fails. */
+/** Does the action of a world. Returns false, and logs the failure, if it fails. */
 const tryToAct = async (deps: SchedulerDeps, failures: Failures, target: Target): Promise<boolean> => {
   const { id } = target
   try {
-    await act(deps, target)
-    failures.delete(id)
+    if (await act(deps, target)) failures.delete(id)
+    else holdBack(deps, failures, id)
     return true
   } catch (error) {
-    const delayMs = Math.min(2 * (failures.get(id)?.delayMs ?? firstRetryMs / 2), lastRetryMs)
-    failures.delete(id)
-    failures.set(id, { delayMs, retryAtMs: deps.clock.now() + delayMs })
-    const [oldest] = failures.keys()
-    if (failures.size > maxFailed && oldest !== undefined) failures.delete(oldest)
+    const retryMs = holdBack(deps, failures, id)
     // A world that was deleted meanwhile is no failure.
     if (error instanceof Problem && error.code === 'not_found') return true
-    deps.log.warn({ world: id, err: error, retryMs: delayMs }, 'an action of a schedule failed')
+    deps.log.warn({ world: id, err: error, retryMs }, 'an action of a schedule failed')
     return false
   }
 }
 
+/** Leaves a world out of the next turns. Returns for how many milliseconds. */
+const holdBack = ({ clock }: SchedulerDeps, failures: Failures, id: string): number => {
+  const delayMs = Math.min(2 * (failures.get(id)?.delayMs ?? firstRetryMs / 2), lastRetryMs)
+  failures.delete(id)
+  failures.set(id, { delayMs, retryAtMs: clock.now() + delayMs })
+  const [oldest] = failures.keys()
+  if (failures.size > maxFailed && oldest !== undefined) failures.delete(oldest)
+  return delayMs
+}
+
 type ScheduleContext = SchedulerDeps & Target & Pick<Context, 'principal'>
 
-const act = async (deps: SchedulerDeps, target: Target): Promise<void> => {
+/** Returns false if the row is older than its resource, so that nothing was done. */
+const act = async (deps: SchedulerDeps, target: Target): Promise<boolean> => {
   // A refusal is recorded for what was due when it was refused.
   const now = deps.clock.now()
   const ctx = { ...deps, ...target, principal: anonymous(''), clock: { ...deps.clock, now: () => now } }
   try {
-    await actOnce(ctx)
+    return await actOnce(ctx)
   } catch (error) {
     if (!(error instanceof Problem) || error.status >= 500 || error.code === 'not_found') throw error
-    await actOnce(ctx, error)
+    return await actOnce(ctx, error)
   }
 }
 
-/** Does what is due of the schedule of a world, and sets its next action. With the refusal of a start, the world stays or is stopped. */
-const actOnce = async (ctx: ScheduleContext, refusal?: Problem): Promise<void> => {
+/**
+ * Does what is due of the schedule of a world, and sets its next action. With the refusal of a start, the world stays or is stopped.
+ * Returns false if the row is older than its resource.
+ */
+const actOnce = async (ctx: ScheduleContext, refusal?: Problem): Promise<boolean> => {
+  let isBehind = false
   await changeWorld(
     ctx,
     ctx.id,
     async (tx, row, made) => {
-      const due = ctx.isBehind(row) ? undefined : decideDue(row, made.now)
+      isBehind = ctx.isBehind(row)
+      const due = isBehind ? undefined : decideDue(row, made.now)
       if (due === undefined) return
       const { next: nextAction, missed, cause, otherwise } = due
       // Another request may have made the start needless meanwhile.
@@ -163,6 +176,7 @@ const actOnce = async (ctx: ScheduleContext, refusal?: Problem): Promise<void> =
     },
     impatient,
   )
+  return !isBehind
 }
 
 const recordAction = (

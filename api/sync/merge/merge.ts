@@ -11,7 +11,7 @@ import { covers, type Leaves, leavesOf, nameOf, objectOf, pointerOf } from './le
 export type Rule<Spec> = {
   /** JSON Pointers of the fields. */
   readonly fields: readonly string[]
-  /** If the row wins in one of the fields, or changed it too, it wins in all of the field that the resource changed. */
+  /** An edit of one of the fields is put back as a whole if the row wins in, or has changed, another part of the field. */
   readonly isWhole?: true
   /**
    * Returns why the spec with the edits is not allowed, as the end of a sentence, or undefined if it is allowed. `hasRefusal` reports
